@@ -1,0 +1,1 @@
+"""Seedance: know and govern what Kubernetes and GPU training cost."""
