@@ -1,0 +1,263 @@
+"""English: every phrase that Seedance says about costs, on the pages and elsewhere.
+
+Grouped by the first part of the code (see `words`). Sentences are short and in the reader's trade;
+`{placeholders}` are filled by `words.say` or, on the pages, by figures that link to their rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from seedance.facts.words_phrase import Phrase
+
+_ROWS = {
+    "kind:container": Phrase("Container", "A real container of a pod."),
+    "kind:pod": Phrase(
+        "Pod overhead",
+        "What the pod reserves beyond its containers: init containers and overhead.",
+        "Lower the requests of the init containers if they exceed those of the pod's containers.",
+    ),
+    "kind:idle": Phrase(
+        "Idle",
+        "Node capacity that nobody requested or used.",
+        "Fewer or smaller nodes, or let the autoscaler pack tighter.",
+    ),
+    "kind:system": Phrase(
+        "System reserve",
+        "What the kubelet keeps for itself: capacity less allocatable.",
+        "Set the kubelet's reserved resources; a few large nodes reserve less than many small.",
+    ),
+    "kind:unattributed": Phrase(
+        "Unattributed",
+        "Cost that cannot be given to anyone, because data is missing.",
+        "Open Status to see which source does not report.",
+    ),
+    "key:__idle__": Phrase(
+        "Idle",
+        "Node capacity that nobody requested or used.",
+        "Fewer or smaller nodes, or let the autoscaler pack tighter.",
+    ),
+    "key:__system__": Phrase(
+        "System reserve",
+        "What the kubelet keeps for itself: capacity less allocatable.",
+        "Set the kubelet's reserved resources; a few large nodes reserve less than many small.",
+    ),
+    "key:__unattributed__": Phrase(
+        "Unattributed",
+        "Cost that cannot be given to anyone, because data is missing.",
+        "Open Status to see which source does not report.",
+    ),
+    "key:__unallocated__": Phrase(
+        "No owner",
+        "Charged to a pod, but nothing that was asked for names its owner.",
+        "Label the pod, its workload or its namespace, or add a key to the OwnershipRules.",
+    ),
+    "key:__hidden__": Phrase(
+        "Hidden by the filter",
+        "What the filter leaves out. Shown so that the parts add up to the total.",
+        "Remove the filter to see these rows.",
+    ),
+    "key:__rest__": Phrase(
+        "Everything else",
+        "The rows that this page does not list one by one.",
+        "Open Costs for the full list.",
+    ),
+}
+
+_REASONS = {
+    "reason:no-owner-key": Phrase(
+        "no owner key",
+        "None of the keys in the ownership rules is set on pod, workload, namespace or node.",
+        "Set one of the keys, or add the key that is set to OwnershipRules.",
+    ),
+    "reason:no-rules": Phrase(
+        "no rules",
+        "No ownership rules were in force at that time.",
+        "Write OwnershipRules and start the server with --manifests PATH.",
+    ),
+    "reason:no-key": Phrase(
+        "key not set",
+        "The label or annotation is not set on pod, workload, namespace or node.",
+        "Check the key's spelling; keys are compared as written, dots and slashes included.",
+    ),
+    "reason:no-metrics": Phrase(
+        "no metrics",
+        "No usage arrived for a pod that could use more than it requests, so the rest of its node "
+        "cannot be called idle.",
+        "Open Status: see which source should report this node, and why it does not.",
+    ),
+    "reason:no-cluster": Phrase(
+        "no cluster",
+        "The samples name no cluster, and there are several.",
+        "Send them with a token bound to the cluster, or add a cluster label in the sender.",
+    ),
+    "reason:no-object": Phrase(
+        "no object",
+        "The samples name a pod that was not alive at that time, as far as the inventory knows.",
+        "Check that the watched cluster is the one that sends, and that its clock is right.",
+    ),
+    "reason:no-price-book": Phrase(
+        "no price book",
+        "No price book was in force at that time.",
+        "Write a PriceBook and start the server with --manifests PATH.",
+    ),
+    "reason:no-matching-entry": Phrase(
+        "no price entry",
+        "No entry of a price book matches this node.",
+        "Add an entry for the node's instance type, capacity type and zone.",
+    ),
+    "reason:no-resource-price": Phrase(
+        "no resource price",
+        "The price entry that matches the node has no price for this resource.",
+        "Add the resource to the entry, or a whole-node price with split weights.",
+    ),
+}
+
+_FLAGS = {
+    "flag:no-metrics": Phrase(
+        "no metrics",
+        "Usage is not known, so the request is charged.",
+        "Open Status to see which source should report this pod.",
+    ),
+    "flag:partial-metrics": Phrase(
+        "partial metrics",
+        "Usage is known for a part of the charged time only; the request is charged for the rest.",
+        "Normal for a pod that has just started. Otherwise open Status and look for gaps.",
+    ),
+    "flag:overcommitted": Phrase(
+        "overcommitted",
+        "The node's pods asked for more than it has, so each was charged a little less.",
+        "Compare the node's requests with its capacity; burst limits may be too generous.",
+    ),
+    "flag:end-estimated": Phrase(
+        "end estimated",
+        "The deletion was not seen; the pod is taken to end with its last sample.",
+        "Nothing to do. It happens when the watch or the server was down.",
+    ),
+    "flag:reserved-not-running": Phrase(
+        "reserved, not running",
+        "The pod held its request while no container ran.",
+        "Look at the pod's events: image pull, volume mount and crash loops are the usual causes.",
+    ),
+    "flag:node-gone": Phrase(
+        "node gone",
+        "The pod outlived its node for a part of the window; that part costs nothing.",
+        "Nothing to do; delete the pod if it lingers.",
+    ),
+}
+
+_MEASURES = {
+    "measure:cost": Phrase("Cost", "Charged amount times price; for each node the rows add up."),
+    "measure:requested": Phrase("requested", "What the scheduler set aside."),
+    "measure:used": Phrase("used", "What was really used, from metrics."),
+    "measure:charged": Phrase(
+        "charged", "The larger of requested and used, minute by minute, never above the node."
+    ),
+    "measure:unused": Phrase(
+        "Unused", "Charged but not used: the part that a smaller request would save."
+    ),
+    "measure:share": Phrase("Share", "Part of the total of this window."),
+    "measure:efficiency": Phrase("Used", "Used as a part of charged, weighted by cost."),
+    "measure:covered": Phrase("covered", "Part of the charged time for which usage is known."),
+    "measure:flags": Phrase("Notes", "What to know about a row before trusting it."),
+    "measure:idle-share": Phrase("Idle share", "{numerator}, as a part of all node cost."),
+    "missing:usage": Phrase("not known", "Not known: no usage arrived in this window."),
+    "missing:cost": Phrase("not known", "Not known: no price applies."),
+    "missing:data": Phrase("not known", "Not known: nothing was settled for this time."),
+    "mark:provisional": Phrase(
+        "provisional", "The current hour is settled every minute and may still change."
+    ),
+    "mark:estimate": Phrase(
+        "list-price estimate", "Priced from a public price list, not from your bill."
+    ),
+    "mark:snapped": Phrase(
+        "snapped", "Minutes this old are no longer kept, so the window was widened to full hours."
+    ),
+}
+
+_DIMENSIONS = {
+    "dimension:cluster": Phrase("Cluster", "The Kubernetes cluster."),
+    "dimension:node": Phrase("Node", "The machine."),
+    "dimension:instanceType": Phrase("Instance type", "The machine's type at the provider."),
+    "dimension:zone": Phrase("Zone", "The availability zone."),
+    "dimension:capacityType": Phrase("Capacity type", "On-demand, spot or reserved."),
+    "dimension:namespace": Phrase("Namespace", "The Kubernetes namespace."),
+    "dimension:workload": Phrase("Workload", "What owns the pods: Deployment, Job, RayJob …"),
+    "dimension:workloadKind": Phrase("Workload kind", "Deployment, StatefulSet, Job …"),
+    "dimension:pod": Phrase("Pod", "One pod, by name; re-created pods of a name are one row."),
+    "dimension:container": Phrase("Container", "One container of a pod."),
+    "dimension:kind": Phrase("Row kind", "Container, idle, system or unattributed."),
+    "dimension:domain": Phrase("Business domain", "From the ownership rules."),
+    "dimension:environment": Phrase("Environment", "From the ownership rules."),
+    "dimension:team": Phrase("Team", "From the ownership rules."),
+    "dimension:resource": Phrase("Resource", "CPU, memory, GPU and so on."),
+    "dimension:label": Phrase("Label", "Any label, by its raw key: label:KEY."),
+    "dimension:annotation": Phrase("Annotation", "Any annotation, by its raw key."),
+}
+
+_PAGES = {
+    "page:spent": Phrase("", "{who} cost {cost} {when}, {unused} of it charged but never used."),
+    "page:top": Phrase("", "{first} and {second} account for {share}."),
+    "page:top-one": Phrase("", "{first} accounts for {share}."),
+    "page:idle": Phrase("", "Another {idle} was idle capacity, {share} of all node cost."),
+    "page:idle-none": Phrase("", "No node capacity was idle."),
+    "page:unattributed": Phrase("", "{cost} cannot be given to anyone yet."),
+    "page:unpriced": Phrase("", "{hours} have no price and are not in these figures."),
+    "page:everything": Phrase("Everything", ""),
+    "page:costs": Phrase(
+        "", "{what} cost {cost} {when}: {unused} charged but unused, {idle} idle."
+    ),
+    "page:inventory": Phrase("", "{count} at {at}."),
+    "page:healthy": Phrase("", "Everything reports. Figures are settled up to {at}."),
+    "page:unhealthy": Phrase("", "{count} need attention. Figures are settled up to {at}."),
+    "page:unsettled": Phrase("", "Nothing has been settled yet."),
+    "page:stale": Phrase(
+        "Stale figures",
+        "These figures end at {at}. Newer hours have not been settled.",
+        "Open Status to see what holds them up.",
+    ),
+    "page:provisional": Phrase("", "The current hour is provisional."),
+}
+
+_STATES = {
+    "empty:costs": Phrase(
+        "No costs in this window",
+        "Costs appear here a minute after the first cluster is watched and its nodes have a price.",
+        "seedance serve --kubeconfig ~/.kube/config",
+    ),
+    "empty:filtered": Phrase(
+        "Nothing matches the filter",
+        "No row of this window matches. The whole sum is in the row Hidden by the filter.",
+        "Remove a filter, or widen the window.",
+    ),
+    "empty:inventory": Phrase(
+        "Nothing was alive here at that time",
+        "Clusters, namespaces, workloads and pods appear as soon as a cluster is watched.",
+        "seedance serve --kubeconfig ~/.kube/config",
+    ),
+    "empty:watch": Phrase(
+        "No cluster is watched",
+        "Each watched cluster and kind is listed here with its state.",
+        "seedance serve --kubeconfig ~/.kube/config",
+    ),
+    "empty:sources": Phrase(
+        "No usage arrives yet",
+        "Each node is listed here with where its usage comes from.",
+        "Point Prometheus' remote_write at /api/v1/write, or watch a cluster: kubelets are read.",
+    ),
+    "empty:wastes": Phrase("Nothing stands out", "No workload left money unused in this window."),
+    "error:page": Phrase(
+        "This page cannot be shown",
+        "{detail}",
+        "The other pages still work.",
+    ),
+    "error:token": Phrase(
+        "That token is not known", "It may be mistyped, or it was revoked.", "Ask for a new one."
+    ),
+}
+
+ENGLISH: Mapping[str, Phrase] = MappingProxyType(
+    {**_ROWS, **_REASONS, **_FLAGS, **_MEASURES, **_DIMENSIONS, **_PAGES, **_STATES}
+)
+"""Code to phrase. Complete: every member of Reason, Flag and Kind is here (a test says so)."""
