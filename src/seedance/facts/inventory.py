@@ -75,7 +75,9 @@ class _Doc:
         """Plain JSON of all fields that are not at their empty value."""
         doc = asdict(self)  # type: ignore[call-overload]  # subclasses are dataclasses
         return {
-            key: _plain(value) for key, value in doc.items() if value not in (None, "", {}, [], ())
+            key: value if key in _RAW else _plain(value)
+            for key, value in doc.items()
+            if value not in (None, "", {}, [], ())
         }
 
     @classmethod
@@ -83,6 +85,9 @@ class _Doc:
         """The facts back from `to_doc`; unknown keys (of a newer writer) are ignored."""
         known = {f.name: f.type for f in fields(cls)}  # type: ignore[arg-type]
         return cls(**{key: _typed(key, value) for key, value in doc.items() if key in known})
+
+
+_RAW = frozenset({"labels", "annotations"})  # a key with an empty value is a value
 
 
 def _plain(value: Any) -> Any:
@@ -105,7 +110,7 @@ def _typed(key: str, value: Any) -> Any:
         return Owner(**{"kind": "", "name": "", "uid": "", **value})
     if key == "containers":
         return tuple(Container.from_doc(item) for item in value)
-    if key == "claims":
+    if key in {"claims", "access_modes"}:
         return tuple(value)
     return value
 
@@ -196,4 +201,21 @@ class Workload(_Doc):
     ready_replicas: int | None = None
     phase: str = ""
     suspended: bool = False
+    deletion: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim(_Doc):
+    """A PersistentVolumeClaim; `requested` and `capacity` (of the bound volume) are bytes."""
+
+    created: datetime
+    labels: Labels = field(default_factory=dict)
+    annotations: Labels = field(default_factory=dict)
+    owner: Owner | None = None
+    phase: str = ""
+    storage_class: str = ""
+    volume: str = ""
+    access_modes: tuple[str, ...] = ()
+    requested: float = 0.0
+    capacity: float = 0.0
     deletion: datetime | None = None
