@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from seedance.facts.rejections import LeftOut
+from seedance.facts.rejections import NOTHING_LEFT_OUT, LeftOut
 from seedance.facts.samples import FloatArray, IntArray
 
 
@@ -30,7 +30,7 @@ class Decoded:
     counts: IntArray
     ts: IntArray
     value: FloatArray
-    left_out: LeftOut = LeftOut()
+    left_out: LeftOut = NOTHING_LEFT_OUT
 
 
 class Decoder(Protocol):

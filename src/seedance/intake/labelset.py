@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from seedance.facts.errors import IntakeError
 from seedance.facts.limits import Limits
 from seedance.facts.rejections import Rejection
-from seedance.intake.wire import read_fields
+from seedance.intake.wire import MORE, read_fields
 
 METRIC_NAME = "__name__"
 _NAME, _VALUE = 0x0A, 0x12
@@ -84,9 +84,7 @@ def encode_labels(labels: Iterable[tuple[str, str]]) -> bytes:
     """The key of `labels` (with `__name__` among them), sorted by name."""
     parts = []
     for name, value in sorted(labels):
-        label = b"".join(
-            (_LABEL, _sized(name.encode()), b"\x12", _sized(value.encode()))
-        )
+        label = b"".join((_LABEL, _sized(name.encode()), b"\x12", _sized(value.encode())))
         parts.append(_LABEL + _sized(label))
     return b"".join(parts)
 
@@ -109,8 +107,8 @@ def series_text(key: bytes) -> str:
 def _sized(data: bytes) -> bytes:
     size = len(data)
     head = bytearray()
-    while size >= 0x80:
-        head.append(size & 0x7F | 0x80)
+    while size >= MORE:
+        head.append(size & 0x7F | MORE)
         size >>= 7
     head.append(size)
     return bytes(head) + data
@@ -119,7 +117,9 @@ def _sized(data: bytes) -> bytes:
 def _show(raw: bytes) -> str:
     text = raw[:_TEXT_MAX].decode(errors="backslashreplace")
     return "".join(
-        c if c.isprintable() and c not in '"\\' else c.encode("unicode_escape").decode()
+        c
+        if c.isprintable() and c not in '"\\'
+        else c.encode("unicode_escape").decode()
         if c not in '"\\'
         else "\\" + c
         for c in text

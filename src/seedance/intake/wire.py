@@ -12,6 +12,12 @@ from typing import NamedTuple
 from seedance.facts.errors import IntakeError
 
 VARINT, FIXED64, LENGTH, GROUP, GROUP_END, FIXED32 = range(6)
+MORE = 0x80
+"""A varint byte at or above this has a successor."""
+_MAX_SHIFT = 63
+_MIN_TAG = 8
+_MAX_SHORT = 5
+"""Bytes of a tag or length, at most."""
 _MAX_SIZE = (1 << 31) - 1
 _MAX_TAG = (1 << 32) - 1
 _MAX_DEPTH = 100
@@ -41,12 +47,12 @@ def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
-        if byte < 0x80:
+        if byte < MORE:
             if value >> 64:
                 raise IntakeError(f"varint over 64 bits at byte {at}")
             return value, at
         shift += 7
-        if shift > 63:
+        if shift > _MAX_SHIFT:
             raise IntakeError(f"varint over ten bytes at byte {at}")
     raise IntakeError(f"varint cut off at byte {at}: the message is truncated")
 
@@ -58,16 +64,26 @@ def read_fields(data: bytes, at: int, end: int) -> Iterator[Field]:
         IntakeError: if the bytes are no well-formed message.
     """
     while at < end:
-        field = _read_field(data, at, end, depth=0)
-        if field.tag & 7 == GROUP_END:
-            raise IntakeError(f"end of a group that was not begun at byte {at}")
+        field = read_field(data, at, end)
         yield field
         at = field.end
 
 
+def read_field(data: bytes, at: int, end: int) -> Field:
+    """The field that begins at `at`, a group as a whole.
+
+    Raises:
+        IntakeError: if the bytes are no well-formed field.
+    """
+    field = _read_field(data, at, end, depth=0)
+    if field.tag & 7 == GROUP_END:
+        raise IntakeError(f"end of a group that was not begun at byte {at}")
+    return field
+
+
 def _read_field(data: bytes, begin: int, end: int, *, depth: int) -> Field:
     tag, at = read_varint(data, begin, end)
-    if not 8 <= tag <= _MAX_TAG or at - begin > 5:
+    if not _MIN_TAG <= tag <= _MAX_TAG or at - begin > _MAX_SHORT:
         raise IntakeError(f"no field number at byte {begin}")
     number, start, stop = 0, at, at
     match tag & 7:
@@ -77,7 +93,7 @@ def _read_field(data: bytes, begin: int, end: int, *, depth: int) -> Field:
             stop = at + 8
         case 2:
             size, start = read_varint(data, at, end)
-            if size > _MAX_SIZE or start - at > 5:
+            if size > _MAX_SIZE or start - at > _MAX_SHORT:
                 raise IntakeError(f"length over 2 GiB at byte {at}")
             stop = start + size
         case 3:
