@@ -1,0 +1,119 @@
+"""How the server is: every running part says so itself, this flow puts it together.
+
+Used by `/readyz` (ready or not, with reasons), the status page, `seedancectl` and `/metrics`, so
+that all four say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from seedance.flows.answers import Health, StatusAnswer
+
+if TYPE_CHECKING:
+    from seedance.store.store import Store
+
+Telling = Callable[[], Any]
+"""A part's own account of itself: a dataclass or a mapping, taken when asked."""
+
+
+def _nothing() -> dict[str, Any]:
+    return {}
+
+
+@dataclass(slots=True)
+class Parts:
+    """Accounts of the running parts; absent parts are simply not told of.
+
+    Attributes:
+        recorder: `Recorder.stats`; has `healthy` and `reason`.
+        watches: one `Watcher.state` per cluster; each has `healthy` and `reason`.
+        scrapes: one `Scraper.state` per cluster.
+        settle: the settling clock's state; has `healthy` and `reason`.
+        manifests: what was loaded: `fingerprint`, `books`, `rules`.
+        started: when the server started.
+    """
+
+    recorder: Telling = _nothing
+    watches: Sequence[Telling] = ()
+    scrapes: Sequence[Telling] = ()
+    settle: Telling = _nothing
+    manifests: Telling = _nothing
+    started: datetime | None = None
+    stopping: bool = False
+    extra: Sequence[Callable[[], Health]] = field(default_factory=tuple)
+
+
+def told(part: Any) -> dict[str, Any]:
+    """A part's account as plain JSON-able values."""
+    if is_dataclass(part) and not isinstance(part, type):
+        account = {**asdict(part), **_properties(part)}
+    elif isinstance(part, Mapping):
+        account = dict(part)
+    else:
+        account = {}
+    return {str(key): _plain(value) for key, value in account.items()}
+
+
+def health(parts: Parts) -> list[Health]:
+    """Every part, well or not, with its reason."""
+    found = [_health("recorder", told(parts.recorder()))]
+    found += [_watch_health("watch", told(tell())) for tell in parts.watches]
+    found += [_watch_health("scrape", told(tell())) for tell in parts.scrapes]
+    found.append(_health("settle", told(parts.settle())))
+    found += [check() for check in parts.extra]
+    if parts.stopping:
+        found.append(Health(name="server", healthy=False, reason="the server is stopping"))
+    return found
+
+
+def status(store: Store, parts: Parts, *, now: datetime, version: str) -> StatusAnswer:
+    """Everything that the status page shows."""
+    checks = health(parts)
+    return StatusAnswer(
+        version=version,
+        at=now,
+        started=parts.started,
+        ready=all(check.healthy for check in checks),
+        health=checks,
+        recorder=told(parts.recorder()),
+        watches=[told(tell()) for tell in parts.watches],
+        scrapes=[told(tell()) for tell in parts.scrapes],
+        manifests=told(parts.manifests()),
+    )
+
+
+def _health(name: str, account: Mapping[str, Any]) -> Health:
+    return Health(
+        name=name,
+        healthy=bool(account.get("healthy", True)),
+        reason=str(account.get("reason") or ""),
+    )
+
+
+def _watch_health(name: str, account: Mapping[str, Any]) -> Health:
+    cluster = str(account.get("cluster_name") or account.get("name") or account.get("cluster", ""))
+    return _health(f"{name} {cluster}".strip(), account)
+
+
+def _properties(part: Any) -> dict[str, Any]:
+    names = ("healthy", "reason", "ready")
+    return {name: getattr(part, name) for name in names if hasattr(part, name)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)

@@ -1,0 +1,73 @@
+"""The application behind the one port: guard, routers, problems.
+
+    request → Guard (host, origin, caller, role) → router → flow → answer or problem document
+
+Routers are functions of the `AppContext`: `receive` (samples come in), `api` (JSON), `opencost`
+(`/allocation`), `probes` (health and metrics), `pages` (HTML). FastAPI's own documentation pages
+are off, because they load scripts from elsewhere; `/openapi.json` is ours.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+
+from seedance.web import api, opencost, probes, problems
+from seedance.web.auth import Guard
+from seedance.web.context import AppContext
+
+# FastAPI can configure OpenTelemetry from the environment of the process. A cost server that
+# starts to export because of a variable meant for the workloads beside it would be a surprise,
+# so every part of it is switched off by name.
+_NO_TELEMETRY: dict[str, Any] = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
+
+
+def create_app(context: AppContext) -> FastAPI:
+    """The ASGI application over `context`; makes no connection and starts nothing."""
+    app = FastAPI(
+        title="Seedance",
+        version=context.version,
+        summary="What Kubernetes and GPU training cost.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        telemetry=_NO_TELEMETRY,
+        redirect_slashes=False,
+    )
+    app.state.context = context
+    problems.install(app)
+    for room in (probes, api, opencost):
+        app.include_router(room.router(context))
+    for name in ("receive", "pages"):
+        _include(app, name, context)
+    app.add_middleware(Guard, access=context.access)
+
+    @app.get("/openapi.json", include_in_schema=False)
+    def openapi(_: Request) -> Response:
+        return Response(openapi_text(app), media_type="application/json")
+
+    return app
+
+
+def openapi_text(app: FastAPI) -> str:
+    """The API's description, as committed under `docs/reference/openapi.json`."""
+    return json.dumps(app.openapi(), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _include(app: FastAPI, name: str, context: AppContext) -> None:
+    try:
+        room = importlib.import_module(f"seedance.web.{name}")
+    except ModuleNotFoundError:
+        return
+    if hasattr(room, "router"):
+        app.include_router(room.router(context))
+    app.state.problem_page = getattr(room, "problem_page", None)
