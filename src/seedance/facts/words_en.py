@@ -158,7 +158,9 @@ _MEASURES = {
         "Unused", "Charged but not used: the part that a smaller request would save."
     ),
     "measure:share": Phrase("Share", "Part of the total of this window."),
-    "measure:efficiency": Phrase("Used", "Used as a part of charged, weighted by cost."),
+    "measure:efficiency": Phrase(
+        "Used of requested", "Used as a part of requested, weighted by cost; may pass 100 %."
+    ),
     "measure:covered": Phrase("covered", "Part of the charged time for which usage is known."),
     "measure:flags": Phrase("Notes", "What to know about a row before trusting it."),
     "measure:idle-share": Phrase("Idle share", "{numerator}, as a part of all node cost."),
@@ -220,6 +222,23 @@ _PAGES = {
     "page:provisional": Phrase("", "The current hour is provisional."),
 }
 
+_WINDOWS = {
+    "window:today": Phrase("Today", "today"),
+    "window:yesterday": Phrase("Yesterday", "yesterday"),
+    "window:week": Phrase("This week", "this week"),
+    "window:lastweek": Phrase("Last week", "last week"),
+    "window:month": Phrase("This month", "this month"),
+    "window:lastmonth": Phrase("Last month", "last month"),
+    "window:last-m": Phrase("Last {n} minutes", "in the last {n} minutes"),
+    "window:last-h": Phrase("Last {n} hours", "in the last {n} hours"),
+    "window:last-d": Phrase("Last {n} days", "in the last {n} days"),
+    "window:last-w": Phrase("Last {n} weeks", "in the last {n} weeks"),
+    "window:custom": Phrase("Chosen window", "in the chosen window"),
+    "idle:rows": Phrase("As rows", "Idle stands in rows of its own"),
+    "idle:share": Phrase("Shared", "Idle is spread over those who are charged"),
+    "idle:hide": Phrase("Hidden", "Idle is left to the hidden row"),
+}
+
 _STATES = {
     "empty:costs": Phrase(
         "No costs in this window",
@@ -258,6 +277,6 @@ _STATES = {
 }
 
 ENGLISH: Mapping[str, Phrase] = MappingProxyType(
-    {**_ROWS, **_REASONS, **_FLAGS, **_MEASURES, **_DIMENSIONS, **_PAGES, **_STATES}
+    {**_ROWS, **_REASONS, **_FLAGS, **_MEASURES, **_DIMENSIONS, **_PAGES, **_WINDOWS, **_STATES}
 )
 """Code to phrase. Complete: every member of Reason, Flag and Kind is here (a test says so)."""
