@@ -25,7 +25,6 @@ from seedance.facts.errors import (
     NotFoundError,
     RefusedError,
     SeedanceError,
-    UnreachableError,
 )
 from seedance.intake.inventory import Resource
 from seedance.intake.kubernetes import Connection, GoneError, error_of
@@ -242,12 +241,11 @@ def _event(line: bytes) -> tuple[Any, Json]:
     try:
         event = json.loads(line)
         kind, document = event["type"], event["object"]
-        known = kind == "ERROR" or (kind in _TYPES and isinstance(document["metadata"], dict))
+        if kind == "ERROR" or (kind in _TYPES and isinstance(document["metadata"], dict)):
+            return kind, document
     except (ValueError, KeyError, TypeError):
-        known = False
-    if not known:
-        return "ERROR", {"code": 500, "message": f"no watch event: {line[:200]!r}"}
-    return kind, document
+        pass
+    return "ERROR", {"code": 500, "message": f"no watch event: {line[:200]!r}"}
 
 
 def _told_error(status: Json, server: str, resource: Resource) -> SeedanceError:
