@@ -55,15 +55,19 @@ def _decimal_dtype(precision: int) -> npt.DTypeLike | None:
 
 
 @lru_cache(maxsize=512)
-def parse_type(text: str) -> ColumnType:
-    """The type that `text` names; LowCardinality(T) is T, since only its storage differs."""
+def parse_type(text: str, *, stored: bool = False) -> ColumnType:
+    """The type that `text` names.
+
+    LowCardinality(T) is T, since only its storage differs; with `stored` it is kept, which
+    readers of Native blocks need.
+    """
     name, _, rest = text.strip().partition("(")
     args = _split(rest[:-1]) if rest else ()
-    if name in _WRAPPERS:
-        return parse_type(args[-1])
+    if name in _WRAPPERS and not (stored and name == "LowCardinality"):
+        return parse_type(args[-1], stored=stored)
     inner = ()
-    if name in {"Nullable", "Array", "Map", "Tuple"}:
-        inner = tuple(parse_type(arg) for arg in args)
+    if name in {"Nullable", "Array", "Map", "Tuple", "LowCardinality"}:
+        inner = tuple(parse_type(arg, stored=stored) for arg in args)
     return ColumnType(name=name, inner=inner, args=args, text=_plain_text(name, inner, args))
 
 

@@ -39,12 +39,9 @@ _SESSION: dict[str, int | str] = {
     "output_format_json_quote_64bit_integers": 0,
     "output_format_json_quote_decimals": 1,
     "output_format_json_quote_denormals": 1,
-    "output_format_native_write_json_as_string": 1,
-    "low_cardinality_allow_in_native_format": 0,
     # A backfill or a replay may touch any number of hour partitions at once.
     "max_partitions_per_insert_block": 0,
     "deduplicate_blocks_in_dependent_materialized_views": 1,
-    "mutations_sync": 1,
     "insert_deduplicate": 1,
 }
 """Settings that every statement of this program runs under, on both transports."""

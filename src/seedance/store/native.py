@@ -211,7 +211,7 @@ def decode_blocks(data: bytes | memoryview) -> dict[str, Column]:
         width, height = cursor.varint(), cursor.varint()
         for _ in range(width):
             name = cursor.text()
-            kind = parse_type(cursor.text())
+            kind = parse_type(cursor.text(), stored=True)
             values = _decode(cursor, kind, height)
             parts.setdefault(name, []).append(values)
     return {name: _joined(columns) for name, columns in parts.items()}
@@ -235,8 +235,12 @@ def _decode(cursor: _Cursor, kind: ColumnType, rows: int) -> Column:
         return _narrow_decimals(cursor.array("<i8", rows * 2).reshape(rows, 2))
     if kind.name == "String":
         return np.array([cursor.text() for _ in range(rows)] or [], dtype=object)
-    if kind.name == "Array":
+    if kind.name == "LowCardinality" and rows:
+        return _decode_dictionary(cursor, kind.inner[0])
+    if kind.name == "Array" and kind.inner[0].dtype is not None:
         return _decode_arrays(cursor, kind.inner[0], rows)
+    if not rows:
+        return np.array([], object)
     raise ValueError(f"a column of type {kind.text} is not read as an array; use rows()")
 
 
@@ -245,6 +249,15 @@ def _narrow_decimals(words: npt.NDArray[np.int64]) -> Column:
     if np.any(high != low >> 63):
         raise OverflowError("a decimal is wider than 64 bits; read it with rows()")
     return low
+
+
+def _decode_dictionary(cursor: _Cursor, inner: ColumnType) -> Column:
+    """Keys and, per row, which of them; each block brings its own keys."""
+    _version, layout, keys = (int(word) for word in cursor.array("<u8", 3))
+    values = _decode(cursor, inner, keys)
+    rows = int(cursor.array("<u8", 1)[0])
+    # The low byte of the layout is the power of two of the index's width.
+    return values[cursor.array(f"<u{1 << (layout & 0xFF)}", rows)]
 
 
 def _decode_arrays(cursor: _Cursor, inner: ColumnType, rows: int) -> Column:

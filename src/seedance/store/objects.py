@@ -1,0 +1,153 @@
+"""Objects and clusters, kept as versions: what ran, and when which facts held.
+
+A version is one row, keyed (cluster, kind, uid, valid_from). Ending a version means writing the
+row again with its `valid_to`; the newer writing wins. Nothing is ever deleted before retention.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from seedance.facts.errors import UsageError
+from seedance.facts.inventory import Cluster, ClusterId, ObjectVersion, Uid
+from seedance.facts.window import Window
+from seedance.store.statements import statement
+from seedance.store.store import Store
+
+FOREVER = datetime(2100, 1, 1, tzinfo=UTC)
+"""`valid_to` of the version that still holds, as stored."""
+
+SORTS = frozenset({"name", "namespace", "age", "cluster"})
+"""What `objects_at` sorts by; a leading `-` turns the order round."""
+
+
+def put_versions(store: Store, versions: Sequence[ObjectVersion], *, now: datetime) -> None:
+    """Writes versions; one whose key is there already replaces it."""
+    store.engine.insert(
+        "objects",
+        {
+            "cluster": [version.cluster for version in versions],
+            "kind": [version.kind for version in versions],
+            "uid": [version.uid for version in versions],
+            "namespace": [version.namespace for version in versions],
+            "name": [version.name for version in versions],
+            "valid_from": [version.valid_from for version in versions],
+            "valid_to": [version.valid_to or FOREVER for version in versions],
+            "ended": [version.ended for version in versions],
+            "doc": [_json(version.doc) for version in versions],
+            "at": [now] * len(versions),
+        },
+    )
+
+
+def open_versions(store: Store, cluster: str) -> list[ObjectVersion]:
+    """The versions that still hold in a cluster, ordered (kind, uid)."""
+    return _versions(store, "open_versions", {"cluster": cluster})
+
+
+def versions_in(
+    store: Store, *, cluster: str, window: Window, kinds: Sequence[str] = ()
+) -> list[ObjectVersion]:
+    """Every version of a cluster that overlaps the window, ordered (kind, uid, valid_from)."""
+    params = {
+        "cluster": cluster,
+        "kinds": list(kinds),
+        "start": window.start,
+        "end": window.end,
+    }
+    return _versions(store, "versions_in", params)
+
+
+def objects_at(
+    store: Store,
+    *,
+    kind: str,
+    at: datetime,
+    cluster: str = "",
+    namespace: str = "",
+    name: str = "",
+    labels: Mapping[str, str] | None = None,
+    limit: int = 100,
+    offset: int = 0,
+    sort: str = "name",
+) -> tuple[list[ObjectVersion], int]:
+    """One page of the objects of a kind as they stood at an instant, and how many there are.
+
+    "" means any; `labels` must all be equal on the object itself; `sort` is a word of `SORTS`,
+    with a leading `-` downwards.
+
+    Raises:
+        UsageError: if `sort` is none of them.
+    """
+    key = sort.removeprefix("-")
+    if key not in SORTS:
+        raise UsageError(f"cannot sort by {key!r}", hint=f"one of {', '.join(sorted(SORTS))}")
+    wanted = dict(labels or {})
+    params: dict[str, object] = {
+        "kind": kind, "at": at, "cluster": cluster, "namespace": namespace, "name": name,
+        "label_keys": list(wanted), "label_values": list(wanted.values()),
+        "sort": key, "down": sort.startswith("-"), "limit": limit, "offset": offset,
+    }  # fmt: skip
+    rows = store.engine.rows(statement("objects_at"), params)
+    if rows:
+        return [_version(row) for row in rows], rows[0]["found"]
+    if not offset:
+        return [], 0
+    # A page behind the last one is empty, yet the total is still asked for.
+    return [], store.engine.rows(statement("count_objects_at"), params)[0]["found"]
+
+
+def history_of(
+    store: Store, *, cluster: str, kind: str, namespace: str, name: str
+) -> list[ObjectVersion]:
+    """Every version of every object that bore the name, ordered by valid_from."""
+    params = {"cluster": cluster, "kind": kind, "namespace": namespace, "name": name}
+    return _versions(store, "history_of", params)
+
+
+def put_cluster(store: Store, cluster: Cluster, *, now: datetime) -> None:
+    """Writes a cluster's name and first sight; the newest writing counts."""
+    store.engine.insert(
+        "clusters",
+        {
+            "cluster": [cluster.id],
+            "name": [cluster.name],
+            "first_seen": [cluster.first_seen],
+            "at": [now],
+        },
+    )
+
+
+def clusters(store: Store) -> list[Cluster]:
+    """Every cluster that was ever watched, by name."""
+    rows = store.engine.rows(statement("clusters"))
+    return [
+        Cluster(ClusterId(row["cluster"]), name=row["name"], first_seen=row["first_seen"])
+        for row in rows
+    ]
+
+
+def _versions(store: Store, name: str, params: Mapping[str, object]) -> list[ObjectVersion]:
+    return [_version(row) for row in store.engine.rows(statement(name), params)]
+
+
+def _version(row: Mapping[str, Any]) -> ObjectVersion:
+    valid_to = row["valid_to"]
+    return ObjectVersion(
+        cluster=ClusterId(row["cluster"]),
+        kind=row["kind"],
+        uid=Uid(row["uid"]),
+        namespace=row["namespace"],
+        name=row["name"],
+        valid_from=row["valid_from"],
+        valid_to=None if valid_to == FOREVER else valid_to,
+        ended=row["ended"],
+        doc=json.loads(row["doc"]),
+    )
+
+
+def _json(doc: Mapping[str, Any]) -> str:
+    return json.dumps(doc, separators=(",", ":"), ensure_ascii=False)
