@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from realparts.parts import PARTS, Part, cache, missing
+from realparts.parts import Part, cache, missing
 
 NO_GO = """\
 Go is not installed, and the real parts (etcd, Kubernetes, KWOK, Prometheus) are built with it.

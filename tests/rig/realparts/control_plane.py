@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import ssl
-import urllib.error
-import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from realparts.api import Api
+from realparts.api import Api, ApiError
 from realparts.certificates import Authority, write_signing_key
 from realparts.network import Network
 from realparts.parts import ETCD, KUBERNETES, KWOK
@@ -103,14 +100,9 @@ class ControlPlane:
 
     def ready(self) -> bool:
         """Whether the API server answers that it is ready."""
-        context = ssl.create_default_context(cafile=str(self._authority.path))
-        request = urllib.request.Request(
-            f"{self.url}/readyz", headers={"Authorization": f"Bearer {ADMIN_TOKEN}"}
-        )
         try:
-            with urllib.request.urlopen(request, timeout=5, context=context) as answer:
-                return bool(answer.status == 200)
-        except urllib.error.URLError:
+            return self.api.text("GET", "/readyz") == "ok"
+        except (ApiError, OSError):
             return False
 
     def program(self, name: str) -> Program:

@@ -74,7 +74,6 @@ KWOK = Part(
     files=(
         "kustomize/stage/node/fast/node-initialize.yaml",
         "kustomize/stage/node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
-        "kustomize/metrics/resource/metrics-resource.yaml",
         "kustomize/metrics/usage/usage-from-annotation.yaml",
     ),
 )

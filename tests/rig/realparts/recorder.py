@@ -55,7 +55,7 @@ class Recorder:
         self._stop.set()
 
     def of(self, kind: str) -> dict[str, list[Sight]]:
-        """uid → sights of one kind, as far as they are known now."""
+        """Uid → sights of one kind, as far as they are known now."""
         with self._lock:
             return {
                 uid: list(sights) for (known, uid), sights in self.sights.items() if known == kind
