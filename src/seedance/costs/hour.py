@@ -21,7 +21,7 @@ from seedance.costs.rows import Cells, RowBlock, UInt64Array
 from seedance.facts.costs import Flag, Reason
 from seedance.facts.inventory import Node
 from seedance.facts.money import to_picos
-from seedance.facts.prices import NodePrice, priced_quantity
+from seedance.facts.prices import NodePrice, base_units, priced_quantity
 from seedance.facts.samples import FloatArray, IntArray
 
 _RUN_ACCOUNTS = 20_000  # 60 minutes × 8 bytes × this many = 10 MB a matrix: fits the cache's edge
@@ -192,14 +192,9 @@ def _use_of(
             continue
         mine = np.flatnonzero(kind == number)
         member = ledger.member[picked[mine]]
-        used[mine] = minutes.used[member, cut] / priced_quantity_unit(resource)
+        used[mine] = minutes.used[member, cut] / base_units(resource)
         known[mine] = minutes.known[member, cut] / 1000.0
     return used, known
-
-
-def priced_quantity_unit(resource: str) -> float:
-    """Base units in one priced unit: 2^30 for memory, 1 for cores and counts."""
-    return 1.0 / priced_quantity(resource, 1.0)
 
 
 def _not_running(ledger: Ledger, picked: IntArray, end: int) -> IntArray:

@@ -7,7 +7,6 @@ numbered; the minutes of their use and their entities are kept under that number
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from seedance.costs.charge import Accounts, Role, Segments
 from seedance.costs.lives import FAR, Life, Span, charged_span, first_started, millis
+from seedance.costs.pricing import is_accelerator
 from seedance.facts.inventory import Container, Node, Pod
 from seedance.facts.prices import priced_quantity
 from seedance.facts.samples import IntArray
@@ -24,9 +24,6 @@ MEASURED = ("cpu", "memory")
 
 POD_EXCESS = "(pod)"
 """The container name under which a pod's excess is shown."""
-
-_ACCELERATOR = re.compile(r"/(.*-)?(gpu|neuron|neuroncore|tpu|npu|gaudi|mig-)")
-"""Extended resources that cost money whether a price is known or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +79,6 @@ class _Draft:
     seg_start: list[int] = field(default_factory=list)
     seg_end: list[int] = field(default_factory=list)
     seg_request: list[float] = field(default_factory=list)
-
-
-def is_accelerator(resource: str) -> bool:
-    """Is it a GPU or another accelerator, by its name (`nvidia.com/gpu`, `google.com/tpu`)?"""
-    return _ACCELERATOR.search(resource) is not None
 
 
 def build(

@@ -61,6 +61,22 @@ def versions_in(
     return _versions(store, "versions_in", params)
 
 
+def lives_in(
+    store: Store, *, cluster: str, window: Window, kinds: Sequence[str] = ()
+) -> list[ObjectVersion]:
+    """All versions, earlier and later ones too, of every object that overlaps the window.
+
+    What was seen after the window may tell what happened in it: when a pod really finished.
+    """
+    params = {
+        "cluster": cluster,
+        "kinds": list(kinds),
+        "start": window.start,
+        "end": window.end,
+    }
+    return _versions(store, "lives_in", params)
+
+
 def objects_at(
     store: Store,
     *,

@@ -83,6 +83,12 @@ def series_of(
     return columns
 
 
+def labels_of(store: Store, sids: Sequence[int]) -> dict[int, tuple[str, dict[str, str]]]:
+    """Door and raw labels of the series with these numbers."""
+    rows = store.engine.rows(statement("labels_of_series"), {"sids": list(sids)})
+    return {row["sid"]: (row["door"], row["labels"]) for row in rows}
+
+
 _SERIES_COLUMNS = ("sid", "metric", "cluster", "door", "namespace", "pod", "container")
 
 

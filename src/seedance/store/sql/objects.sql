@@ -12,6 +12,18 @@ WHERE cluster = {cluster:String}
   AND valid_from < {end:DateTime64(3, 'UTC')} AND valid_to > {start:DateTime64(3, 'UTC')}
 ORDER BY kind, uid, valid_from
 
+-- name: lives_in
+SELECT cluster, kind, uid, namespace, name, valid_from, valid_to, ended, doc
+FROM objects FINAL
+WHERE cluster = {cluster:String}
+  AND (empty({kinds:Array(String)}) OR has({kinds:Array(String)}, kind))
+  AND uid IN (
+      SELECT uid FROM objects FINAL
+      WHERE cluster = {cluster:String}
+        AND (empty({kinds:Array(String)}) OR has({kinds:Array(String)}, kind))
+        AND valid_from < {end:DateTime64(3, 'UTC')} AND valid_to > {start:DateTime64(3, 'UTC')})
+ORDER BY kind, uid, valid_from
+
 -- Sort keys are text, so that one statement serves every order; `down` turns it round.
 -- name: objects_at
 WITH multiIf({sort:String} = 'namespace', namespace,

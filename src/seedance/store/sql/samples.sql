@@ -46,3 +46,7 @@ WHERE samples.metric_id IN (SELECT metric_id FROM metrics FINAL
   AND samples.sid IN (SELECT sid FROM wanted)
   AND samples.ts >= {since:DateTime64(3, 'UTC')} AND samples.ts < {before:DateTime64(3, 'UTC')}
 GROUP BY key
+
+-- name: labels_of_series
+SELECT sid, any(door) AS door, any(labels) AS labels
+FROM series WHERE sid IN {sids:Array(UInt64)} GROUP BY sid
