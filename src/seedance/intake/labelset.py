@@ -66,6 +66,29 @@ def split_labels(key: bytes) -> list[tuple[bytes, bytes]]:
     Raises:
         IntakeError: if the bytes are no label fields.
     """
+    pairs = _split_plain(key)
+    return _split_any(key) if pairs is None else pairs
+
+
+def _split_plain(key: bytes) -> list[tuple[bytes, bytes]] | None:
+    """The labels of a key in which every length is one byte and nothing unusual stands."""
+    pairs, at, end = [], 0, len(key)
+    while at + 3 < end:
+        name, size = at + 4, key[at + 3]
+        value = name + size + 2
+        stop = at + 2 + key[at + 1]
+        if value > stop or stop > end or size >= MORE or key[at + 1] >= MORE:
+            return None
+        if key[at] != _NAME or key[at + 2] != _NAME or key[value - 2] != _VALUE:
+            return None
+        if key[value - 1] != stop - value:
+            return None
+        pairs.append((key[name : value - 2], key[value:stop]))
+        at = stop
+    return pairs if at == end else None
+
+
+def _split_any(key: bytes) -> list[tuple[bytes, bytes]]:
     pairs = []
     for field in read_fields(key, 0, len(key)):
         if field.tag != _NAME:
@@ -78,6 +101,15 @@ def split_labels(key: bytes) -> list[tuple[bytes, bytes]]:
                 value = key[part.start : part.end]
         pairs.append((name, value))
     return pairs
+
+
+def are_labels(key: bytes) -> bool:
+    """Whether `key` consists of label fields and nothing else."""
+    try:
+        split_labels(key)
+    except IntakeError:
+        return False
+    return True
 
 
 def encode_labels(labels: Iterable[tuple[str, str]]) -> bytes:

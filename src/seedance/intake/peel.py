@@ -11,7 +11,7 @@ what remains is a key that it has read before.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,8 @@ _HEAD_MASK = 0xFFFFFF
 _TIME_TAG = 0x10
 _CONTINUES = 0x808080808080
 _LAST_OF_SIX = 0x008080808080
-_ROUNDS = 8
-"""Rounds in step; series with more samples than that are few and are peeled one by one."""
+_FEW = 16
+"""Where fewer series than that have samples left, they are peeled one by one."""
 
 _Mask = npt.NDArray[np.bool_]
 
@@ -60,8 +60,8 @@ class Peeled:
         ts, value = np.zeros(total, np.int64), np.zeros(total, np.float64)
         for layer in self.layers:
             of = wanted[layer.series]
-            series, at, rank, zero = (column[of] for column in layer)
-            target = offsets[series] + self.counts[series] - 1 - rank
+            series, at, zero = layer.series[of], layer.at[of], layer.zero[of]
+            target = offsets[series] + self.counts[series] - 1 - layer.rank[of]
             ts[target] = _times(data, at=at, zero=zero)
             full = ~zero
             value[target[full]] = _unaligned(data, "<f8")[at[full] + 3]
@@ -74,12 +74,12 @@ def peel(data: bytes, starts: list[int], stops: list[int]) -> Peeled:
     peeled = Peeled(ends, np.zeros_like(ends), np.ones(len(ends), np.bool_), [])
     if len(data) < _FULL + 2:
         return peeled
-    heads = _unaligned(data, "<u4")
+    heads: npt.NDArray[np.uint32] = _unaligned(data, "<u4")
     active = np.arange(len(ends), dtype=np.int64)
-    for rank in range(_ROUNDS):
+    rank = 0
+    while len(active) >= _FEW or (rank == 0 and len(active)):
         active = _peel_once(data, heads, begins=begins, active=active, peeled=peeled, rank=rank)
-        if not len(active):
-            return peeled
+        rank += 1
     for series in active.tolist():
         _peel_run(data, heads, begin=int(begins[series]), series=series, peeled=peeled)
     return peeled
@@ -124,7 +124,7 @@ def _peel_run(
     peeled.counts[series] += len(at)
 
 
-def _unaligned(data: bytes, kind: str) -> npt.NDArray[np.generic]:
+def _unaligned(data: bytes, kind: str) -> npt.NDArray[Any]:
     """`data` as numbers of `kind` that begin at every byte."""
     size = np.dtype(kind).itemsize
     return np.ndarray((max(len(data) - size + 1, 0),), kind, data, strides=(1,))
@@ -133,13 +133,15 @@ def _unaligned(data: bytes, kind: str) -> npt.NDArray[np.generic]:
 def _raw_times(data: bytes, *, at: IntArray, zero: _Mask) -> IntArray:
     """The six bytes of each timestamp as one number, with the byte before them on top."""
     last_eight = at + np.where(zero, _ZERO, _FULL) - 8
-    return _unaligned(data, "<i8")[last_eight]
+    raw: IntArray = _unaligned(data, "<i8")[last_eight]
+    return raw
 
 
 def _look_right(data: bytes, *, at: IntArray, zero: _Mask) -> _Mask:
     raw = _raw_times(data, at=at, zero=zero)
     tag = raw >> 8 & 0xFF
-    return (tag == _TIME_TAG) & (raw >> 16 & _CONTINUES == _LAST_OF_SIX)
+    right: _Mask = (tag == _TIME_TAG) & (raw >> 16 & _CONTINUES == _LAST_OF_SIX)
+    return right
 
 
 def _times(data: bytes, *, at: IntArray, zero: _Mask) -> IntArray:

@@ -4,7 +4,7 @@ The flow: `check_headers` answers 415 before anything is decoded; `unpack` reads
 the snappy block declares, refuses what is too large or cannot be, then decompresses; `scan` reads
 the message. Senders write a series as its labels followed by its samples, and a sample in one of
 two shapes, so `intake.peel` cuts samples of those shapes off the end of all series at once. Where
-what remains of a series is a key that was met before, that was right; any other series is walked
+what remains of a series is labels and nothing else, that was right; any other series is walked
 field by field. Both ways give the same columns (a test compares them with protobuf's own parser).
 """
 
@@ -21,6 +21,7 @@ from seedance.facts.errors import IntakeError, MediaTypeError, TooLargeError
 from seedance.facts.limits import Limits
 from seedance.facts.rejections import LeftOut
 from seedance.intake.decoded import Decoded
+from seedance.intake.labelset import are_labels
 from seedance.intake.peel import peel
 from seedance.intake.wire import MORE, read_field, read_fields, read_varint
 
@@ -111,7 +112,7 @@ def scan(data: bytes, *, known: Collection[bytes] = ()) -> Decoded:
     peeled = peel(data, spans.starts, spans.stops)
     ends = peeled.ends.tolist()
     keys = [data[start:end] for start, end in zip(spans.starts, ends, strict=True)]
-    fast = peeled.sound & np.array([key in known for key in keys], np.bool_)
+    fast = peeled.sound & np.array([key in known or are_labels(key) for key in keys], np.bool_)
     counts = peeled.counts
     walked: dict[int, _Walk] = {}
     for index in np.flatnonzero(~fast).tolist():

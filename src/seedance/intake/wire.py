@@ -1,7 +1,8 @@
 """The protobuf wire format: just enough to walk a message field by field, strictly.
 
 Accepts exactly what protobuf's own parsers accept (a test compares them): unknown fields and
-groups are skipped, a length may not leave its message, a varint has at most ten bytes.
+groups are skipped, a length may not leave its message, a varint has at most ten bytes and its
+bits beyond 64 are dropped.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from seedance.facts.errors import IntakeError
 VARINT, FIXED64, LENGTH, GROUP, GROUP_END, FIXED32 = range(6)
 MORE = 0x80
 """A varint byte at or above this has a successor."""
+_ALL_64 = (1 << 64) - 1
 _MAX_SHIFT = 63
 _MIN_TAG = 8
 _MAX_SHORT = 5
@@ -40,7 +42,7 @@ def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     """The unsigned 64-bit varint at `at` and the position after it.
 
     Raises:
-        IntakeError: if it leaves the message or has more than 64 bits.
+        IntakeError: if it leaves the message or has more than ten bytes.
     """
     value = shift = 0
     while at < end:
@@ -48,9 +50,7 @@ def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < MORE:
-            if value >> 64:
-                raise IntakeError(f"varint over 64 bits at byte {at}")
-            return value, at
+            return value & _ALL_64, at
         shift += 7
         if shift > _MAX_SHIFT:
             raise IntakeError(f"varint over ten bytes at byte {at}")
