@@ -58,3 +58,7 @@ class Reason(StrEnum):
     """No entry of a price book matches the node."""
     NO_RESOURCE_PRICE = "no-resource-price"
     """The entry that matches has no price for this resource."""
+    NO_CAPACITY = "no-capacity"
+    """The node reports no capacity, so the price of the whole node cannot be split."""
+    IMPLAUSIBLE_PRICE = "implausible-price"
+    """The price of the whole node is far above what its capacity could cost."""

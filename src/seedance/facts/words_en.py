@@ -18,6 +18,7 @@ _ROWS = {
         "What the pod reserves beyond its containers: init containers and overhead.",
         "Lower the requests of the init containers if they exceed those of the pod's containers.",
     ),
+    "kind:charged": Phrase("Charged", "What pods are charged for."),
     "kind:idle": Phrase(
         "Idle",
         "Node capacity that nobody requested or used.",
@@ -112,6 +113,16 @@ _REASONS = {
         "The price entry that matches the node has no price for this resource.",
         "Add the resource to the entry, or a whole-node price with split weights.",
     ),
+    "reason:no-capacity": Phrase(
+        "no capacity",
+        "The node reports no capacity, so the price of the whole node cannot be split.",
+        "Wait until its kubelet reports, or price the node per resource in the PriceBook.",
+    ),
+    "reason:implausible-price": Phrase(
+        "implausible price",
+        "The price of the whole node is far above what its capacity could cost in an hour.",
+        "Is it a price per month? Divide it by 730, or add `unusual` with a reason to the entry.",
+    ),
 }
 
 _FLAGS = {
@@ -163,8 +174,10 @@ _MEASURES = {
     ),
     "measure:covered": Phrase("covered", "Part of the charged time for which usage is known."),
     "measure:flags": Phrase("Notes", "What to know about a row before trusting it."),
-    "measure:idle-share": Phrase("Idle share", "{numerator}, as a part of all node cost."),
+    "measure:idle-share": Phrase("Idle share", "{numerator}, as a part of {denominator}."),
     "missing:usage": Phrase("not known", "Not known: no usage arrived in this window."),
+    "missing:price": Phrase("no price", "No price applies, so there is no cost."),
+    "note:unpriced": Phrase("partly unpriced", "A part of the charged amount has no price."),
     "missing:cost": Phrase("not known", "Not known: no price applies."),
     "missing:data": Phrase("not known", "Not known: nothing was settled for this time."),
     "mark:provisional": Phrase(
@@ -198,85 +211,17 @@ _DIMENSIONS = {
     "dimension:annotation": Phrase("Annotation", "Any annotation, by its raw key."),
 }
 
-_PAGES = {
-    "page:spent": Phrase("", "{who} cost {cost} {when}, {unused} of it charged but never used."),
-    "page:top": Phrase("", "{first} and {second} account for {share}."),
-    "page:top-one": Phrase("", "{first} accounts for {share}."),
-    "page:idle": Phrase("", "Another {idle} was idle capacity, {share} of all node cost."),
-    "page:idle-none": Phrase("", "No node capacity was idle."),
-    "page:unattributed": Phrase("", "{cost} cannot be given to anyone yet."),
-    "page:unpriced": Phrase("", "{hours} have no price and are not in these figures."),
-    "page:everything": Phrase("Everything", ""),
-    "page:costs": Phrase(
-        "", "{what} cost {cost} {when}: {unused} charged but unused, {idle} idle."
-    ),
-    "page:inventory": Phrase("", "{count} at {at}."),
-    "page:healthy": Phrase("", "Everything reports. Figures are settled up to {at}."),
-    "page:unhealthy": Phrase("", "{count} need attention. Figures are settled up to {at}."),
-    "page:unsettled": Phrase("", "Nothing has been settled yet."),
-    "page:stale": Phrase(
-        "Stale figures",
-        "These figures end at {at}. Newer hours have not been settled.",
-        "Open Status to see what holds them up.",
-    ),
-    "page:provisional": Phrase("", "The current hour is provisional."),
-}
-
-_WINDOWS = {
-    "window:today": Phrase("Today", "today"),
-    "window:yesterday": Phrase("Yesterday", "yesterday"),
-    "window:week": Phrase("This week", "this week"),
-    "window:lastweek": Phrase("Last week", "last week"),
-    "window:month": Phrase("This month", "this month"),
-    "window:lastmonth": Phrase("Last month", "last month"),
-    "window:last-m": Phrase("Last {n} minutes", "in the last {n} minutes"),
-    "window:last-h": Phrase("Last {n} hours", "in the last {n} hours"),
-    "window:last-d": Phrase("Last {n} days", "in the last {n} days"),
-    "window:last-w": Phrase("Last {n} weeks", "in the last {n} weeks"),
-    "window:custom": Phrase("Chosen window", "in the chosen window"),
-    "idle:rows": Phrase("As rows", "Idle stands in rows of its own"),
-    "idle:share": Phrase("Shared", "Idle is spread over those who are charged"),
-    "idle:hide": Phrase("Hidden", "Idle is left to the hidden row"),
-}
-
-_STATES = {
-    "empty:costs": Phrase(
-        "No costs in this window",
-        "Costs appear here a minute after the first cluster is watched and its nodes have a price.",
-        "seedance serve --kubeconfig ~/.kube/config",
-    ),
-    "empty:filtered": Phrase(
-        "Nothing matches the filter",
-        "No row of this window matches. The whole sum is in the row Hidden by the filter.",
-        "Remove a filter, or widen the window.",
-    ),
-    "empty:inventory": Phrase(
-        "Nothing was alive here at that time",
-        "Clusters, namespaces, workloads and pods appear as soon as a cluster is watched.",
-        "seedance serve --kubeconfig ~/.kube/config",
-    ),
-    "empty:watch": Phrase(
-        "No cluster is watched",
-        "Each watched cluster and kind is listed here with its state.",
-        "seedance serve --kubeconfig ~/.kube/config",
-    ),
-    "empty:sources": Phrase(
-        "No usage arrives yet",
-        "Each node is listed here with where its usage comes from.",
-        "Point Prometheus' remote_write at /api/v1/write, or watch a cluster: kubelets are read.",
-    ),
-    "empty:wastes": Phrase("Nothing stands out", "No workload left money unused in this window."),
-    "error:page": Phrase(
-        "This page cannot be shown",
-        "{detail}",
-        "The other pages still work.",
-    ),
-    "error:token": Phrase(
-        "That token is not known", "It may be mistyped, or it was revoked.", "Ask for a new one."
-    ),
-}
-
 ENGLISH: Mapping[str, Phrase] = MappingProxyType(
-    {**_ROWS, **_REASONS, **_FLAGS, **_MEASURES, **_DIMENSIONS, **_PAGES, **_WINDOWS, **_STATES}
+    {
+        **_ROWS,
+        **_REASONS,
+        **_FLAGS,
+        **_MEASURES,
+        **_DIMENSIONS,
+        **_PAGES,
+        **_FACTS,
+        **_WINDOWS,
+        **_STATES,
+    }
 )
 """Code to phrase. Complete: every member of Reason, Flag and Kind is here (a test says so)."""
