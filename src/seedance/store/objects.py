@@ -146,6 +146,12 @@ def clusters(store: Store) -> list[Cluster]:
     ]
 
 
+def last_sight(store: Store, cluster: str) -> datetime | None:
+    """When a cluster was last written, which its watcher does while it sees it; None: never."""
+    rows = store.engine.rows(statement("clusters"))
+    return next((row["at"] for row in rows if row["cluster"] == cluster), None)
+
+
 def _versions(store: Store, name: str, params: Mapping[str, object]) -> list[ObjectVersion]:
     return [_version(row) for row in store.engine.rows(statement(name), params)]
 

@@ -62,4 +62,4 @@ WHERE cluster = {cluster:String} AND kind = {kind:String}
 ORDER BY valid_from, uid
 
 -- name: clusters
-SELECT cluster, name, first_seen FROM clusters FINAL ORDER BY name, cluster
+SELECT cluster, name, first_seen, at FROM clusters FINAL ORDER BY name, cluster
