@@ -194,7 +194,6 @@ class Scene:
             epochs = node_epochs(life, self.price_of, start=grid.start_ms, end=grid.end_ms)
             alive = alive_span(life, watched_from=0)
             nodes.append(NodeHour(tuple(epochs), alive, True, base, base + 1, base + 2))
-        ids = {id(e.price): 1 for n in nodes for e in n.epochs}
         rows: list[Row] = []
         for run in hours.runs(book, nodes):
             for cells, containers, node_rows in hours.settle_run(
@@ -205,7 +204,6 @@ class Scene:
                 hour=grid,
                 until=until,
                 entity=np.arange(len(book.members), dtype=np.uint64),
-                price_ids=ids,
                 gap_seconds=GAP_MS / 1000,
             ):
                 self.violations += row_blocks.violations(cells, containers, node_rows)

@@ -22,12 +22,16 @@ PriceOf = Callable[[Node, Window], Sequence[tuple[Window, NodePrice | Unpriced]]
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """[start, end) in milliseconds, whole minutes inside the window asked for."""
+    """[start, end) in milliseconds, whole minutes inside the window asked for.
+
+    `price_id` is the number under which the price is kept, 0 until it has one.
+    """
 
     start: int
     end: int
     node: Node
     price: NodePrice | Unpriced
+    price_id: int = 0
 
 
 def node_epochs(life: Life[Node], price_of: PriceOf, *, start: int, end: int) -> list[Epoch]:

@@ -77,7 +77,6 @@ def settle_run(
     hour: Grid,
     until: int,
     entity: UInt64Array,
-    price_ids: Mapping[int, int],
     gap_seconds: float,
 ) -> Iterator[tuple[Cells, RowBlock, RowBlock]]:
     """Rows of a run, stretch by stretch: (cells, container rows, node rows).
@@ -89,7 +88,6 @@ def settle_run(
         hour: the hour's 60 minutes.
         until: the instant (ms) up to which the hour is settled; later minutes stay empty.
         entity: entity number per member.
-        price_ids: price number by `id()` of each price object in the epochs.
         gap_seconds: from how much unknown time on a row is partly known.
     """
     picked = _accounts_in(ledger, run, hour.start_ms, min(hour.end_ms, until))
@@ -103,7 +101,7 @@ def settle_run(
         first, last = _minutes(nodes[run[0]].epochs[at], hour)
         cut = slice(first, last)
         lived = _node_alive(nodes[run[0] : run[1]], hour, until)[:, cut]
-        cells = _cells(nodes[run[0] : run[1]], ledger.resources, at, price_ids, lived)
+        cells = _cells(nodes[run[0] : run[1]], ledger.resources, at, lived)
         node_alive = np.repeat(lived, len(ledger.resources), axis=0) / 1000.0
         charges = charge.charge(
             accounts,
@@ -225,14 +223,13 @@ def _cells(
     mine: Sequence[NodeHour],
     resources: Sequence[str],
     at: int,
-    price_ids: Mapping[int, int],
     lived: IntArray,
 ) -> Cells:
     """The cells of a run in its stretch number `at`; `lived` is nodes × minutes in milliseconds."""
     width = len(resources)
     priced = [_priced(node.epochs[at], resources) for node in mine]
     held = [_held(node, at, resources) for node in mine]
-    ids = [price_ids[id(node.epochs[at].price)] for node in mine]
+    ids = [node.epochs[at].price_id for node in mine]
 
     def own(name: str) -> UInt64Array:
         return np.repeat(np.array([getattr(node, name) for node in mine], np.uint64), width)

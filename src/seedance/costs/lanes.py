@@ -19,7 +19,8 @@ from seedance.costs.minutes import Lanes
 from seedance.facts.samples import IntArray
 
 IDENTITY_LABELS = frozenset(
-    "namespace pod container pod_name container_name id name image uid cpu cluster node".split()
+    {"namespace", "pod", "container", "pod_name", "container_name", "id", "name", "image", "uid"}
+    | {"cpu", "cluster", "node"}
 )
 """Labels that say what was measured, not who measured it."""
 

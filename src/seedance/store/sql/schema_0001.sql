@@ -98,12 +98,11 @@ CREATE TABLE IF NOT EXISTS cost_days (
 ENGINE = MergeTree PARTITION BY toYYYYMM(day) ORDER BY (settle_id, entity, resource);
 
 -- The minute grain: 60 slots an hour. Unit-minutes are resource-seconds / 60 (mean cores, mean GiB
--- …); covered is seconds known (0–60). cost_weight is empty where the unit price was the same all
--- hour (then `charged` is the weight).
+-- …); covered is seconds known (0–60). One row for each row of `cost_hours`, joined on settle_id,
+-- entity, resource and price_id: a row has one unit price, so its cost is spread as `charged` is.
 CREATE TABLE IF NOT EXISTS usage_minutes (
     settle_id UInt64, hour DateTime('UTC'), entity UInt64, resource LowCardinality(String),
-    requested Array(Float32) CODEC(ZSTD(1)), used Array(Float32) CODEC(ZSTD(1)),
-    charged Array(Float32) CODEC(ZSTD(1)), covered Array(UInt8) CODEC(ZSTD(1)),
-    cost_weight Array(Float32) CODEC(ZSTD(1)))
+    price_id UInt64, requested Array(Float32) CODEC(ZSTD(1)), used Array(Float32) CODEC(ZSTD(1)),
+    charged Array(Float32) CODEC(ZSTD(1)), covered Array(UInt8) CODEC(ZSTD(1)))
 ENGINE = MergeTree PARTITION BY toDate(hour) ORDER BY (settle_id, entity, resource)
 SETTINGS ttl_only_drop_parts = 1;

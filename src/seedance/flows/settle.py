@@ -1,0 +1,205 @@
+"""Settle: facts of an hour become cost rows, and the rows become current together.
+
+Which hours are due → the ledger of all of them → block by block the use of their containers → hour
+by hour the rows of each run of nodes → written under a new settle id → one row makes them current.
+Days are rolled up from their hours. Settling twice changes nothing; late facts make hours due
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+import numpy as np
+import structlog
+
+from seedance.costs import hour, rows
+from seedance.costs.book import Book
+from seedance.costs.hour import Use
+from seedance.costs.lives import millis
+from seedance.costs.minutes import Grid
+from seedance.facts.inventory import Cluster
+from seedance.facts.money import from_picos
+from seedance.facts.window import DAY, HOUR, Window, floor_day, floor_hour
+from seedance.flows.costset import CostSet
+from seedance.flows.gather import Gatherer
+from seedance.manifests.load import Manifests
+from seedance.store import objects, settles
+from seedance.store.settles import SettleRow
+from seedance.store.store import Store
+
+FINAL_AFTER = timedelta(minutes=5)
+"""How long after its end an hour stays provisional: senders may be behind for that long."""
+
+BLOCK_HOURS = 6
+"""Hours whose use is held at once: 50,000 containers × 360 minutes × 2 resources = 216 MB."""
+
+RANGE_HOURS = 24
+"""Neighbouring hours that share one reading of the inventory."""
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class SettleResult:
+    """What settling one hour of one cluster gave; `violations` says which invariants broke."""
+
+    cluster: str
+    start: datetime
+    settle_id: int
+    provisional: bool
+    rows: int
+    cost: Decimal
+    seconds: float
+    violations: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Settler:
+    """Settles one store's hours.
+
+    `manifests` may be replaced between calls (the hours it concerns must then be marked dirty);
+    `gap` is the longest time between samples across which use is known.
+    """
+
+    store: Store
+    manifests: Manifests
+    gap: timedelta = timedelta(minutes=5)
+    threads: int = 2
+    _last_id: int = 0
+    _gatherer: Gatherer = field(init=False)
+
+    def __post_init__(self) -> None:
+        gap_ms = int(self.gap.total_seconds() * 1000)
+        self._gatherer = Gatherer(self.store, gap_ms=gap_ms, threads=self.threads)
+
+    def due(self, cluster: Cluster, now: datetime) -> list[datetime]:
+        """Hours of a cluster that want settling at `now`, oldest first, the running one last."""
+        first, running = floor_hour(cluster.first_seen), floor_hour(now)
+        window = Window(first, running + HOUR)
+        settled = {
+            row.start
+            for row in settles.current_settles(self.store, cluster=cluster.id, window=window)
+        }
+        waiting = set(settles.dirty_hours(self.store, cluster=cluster.id, before=now))
+        waiting |= {start for start in window.hours() if start not in settled}
+        waiting.add(running)
+        return sorted(start for start in waiting if first <= start <= running)
+
+    def settle_due(self, now: datetime, *, most: int = 48) -> list[SettleResult]:
+        """Settle what is due, at most `most` hours a cluster; days that are complete follow."""
+        results: list[SettleResult] = []
+        for cluster in objects.clusters(self.store):
+            hours = self.due(cluster, now)
+            chosen = hours[-1:] + hours[:-1][: most - 1]  # the running hour never waits
+            for part in _neighbours(sorted(chosen)):
+                results += self.settle(cluster, part, now)
+            self.roll_days(cluster.id, sorted({floor_day(start) for start in chosen}), now)
+        return results
+
+    def settle(
+        self, cluster: Cluster, hours: Sequence[datetime], now: datetime
+    ) -> list[SettleResult]:
+        """Settle neighbouring hours of a cluster from what is known at `now`."""
+        window = Window(hours[0], hours[-1] + HOUR)
+        found = objects.lives_in(self.store, cluster=cluster.id, window=window)
+        book = Book.of(cluster, found, window, self.manifests)
+        names = self._names_of(cluster)
+        series = self._gatherer.series()
+        results = []
+        for at in range(0, len(hours), BLOCK_HOURS):
+            block = hours[at : at + BLOCK_HOURS]
+            grid = Grid(millis(block[0]), 60 * len(block))
+            use = self._gatherer.use(book.ledger, grid, clusters=names, series=series)
+            results += [self._settle_hour(book, use, start, now) for start in block]
+        return results
+
+    def _names_of(self, cluster: Cluster) -> list[str]:
+        """What a sample's cluster may read: id, name, and nothing where there is only one."""
+        alone = len(objects.clusters(self.store)) == 1
+        return [cluster.id, cluster.name, *([""] if alone else [])]
+
+    def _settle_hour(self, book: Book, use: Use, start: datetime, now: datetime) -> SettleResult:
+        self._last_id = settles.next_settle_id(now, last=self._last_id)
+        grid, until = Grid(millis(start), 60), min(millis(start + HOUR), millis(now))
+        cost_set = CostSet(self.store, settle_id=self._last_id, hour=start, now=now)
+        nodes = book.nodes_in(grid)
+        members = np.array(book.members_in(grid), np.uint64)
+        cost_set.entities(book.new_entities())
+        settles.put_prices(self.store, book.price_rows, now=now)
+        found: list[str] = []
+        for run in hour.runs(book.ledger, nodes):
+            for cells, containers, own in hour.settle_run(
+                book.ledger,
+                use,
+                nodes,
+                run=run,
+                hour=grid,
+                until=until,
+                entity=members,
+                gap_seconds=self.gap.total_seconds(),
+            ):
+                found += rows.violations(cells, containers, own)
+                cost_set.node_cost(rows.node_costs(cells)[cells.priced])
+                cost_set.rows(rows.concat([containers, own]), book.ledger.resources)
+        cost_set.flush()
+        return self._make_current(book.cluster.id, cost_set, found, now)
+
+    def _make_current(
+        self, cluster: str, cost_set: CostSet, found: Sequence[str], now: datetime
+    ) -> SettleResult:
+        provisional = now < cost_set.hour + HOUR + FINAL_AFTER
+        row = SettleRow(
+            cluster=cluster,
+            start=cost_set.hour,
+            seconds=3600,
+            settle_id=cost_set.settle_id,
+            provisional=provisional,
+            began=now,
+            ended=now + timedelta(seconds=cost_set.elapsed()),
+            rows=cost_set.count,
+            node_cost=from_picos(cost_set.node_picos),
+            row_cost=from_picos(cost_set.row_picos),
+            violations=len(found),
+            violation_text="; ".join(sorted(set(found)))[:500],
+        )
+        settles.make_current(self.store, row)
+        if found:
+            log.error(
+                "invariant broken", cluster=cluster, hour=cost_set.hour.isoformat(), what=found[0]
+            )
+        return SettleResult(
+            cluster=cluster,
+            start=cost_set.hour,
+            settle_id=cost_set.settle_id,
+            provisional=provisional,
+            rows=cost_set.count,
+            cost=row.row_cost,
+            seconds=cost_set.elapsed(),
+            violations=tuple(found),
+        )
+
+    def roll_days(self, cluster: str, days: Sequence[datetime], now: datetime) -> None:
+        """Roll up the days that are over and of which hours were settled."""
+        for day in days:
+            if day + DAY > now:
+                continue
+            self._last_id = settles.next_settle_id(now, last=self._last_id)
+            row = settles.roll_day(self.store, cluster=cluster, day=day, settle_id=self._last_id)
+            if row is not None:
+                settles.make_current(self.store, row)
+
+
+def _neighbours(hours: Sequence[datetime]) -> Iterator[list[datetime]]:
+    """Hours in runs without gaps, none longer than RANGE_HOURS."""
+    run: list[datetime] = []
+    for start in hours:
+        if run and (start != run[-1] + HOUR or len(run) == RANGE_HOURS):
+            yield run
+            run = []
+        run.append(start)
+    if run:
+        yield run
