@@ -1,0 +1,168 @@
+"""From two real clusters to true money: what the product says is what the run must have cost.
+
+The run takes a few minutes and happens once (`scenario.py`); each test then looks at one side of
+what came out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from oracle import RESOURCES, Expected
+from realparts.network import Network
+from scenario import Run, run_it
+from world import UNSEEN, is_hungry
+
+pytestmark = [pytest.mark.rig, pytest.mark.slow, pytest.mark.timeout(900)]
+
+EXACT = 1e-6
+UNSETTLED = {"__idle__", "__system__", "__unattributed__"}
+
+
+@pytest.fixture(scope="module")
+def run(network: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    with run_it(network, tmp_path_factory.mktemp("run")) as done:
+        yield done
+
+
+def _rows(run: Run, *by: str) -> dict[tuple[str, ...], dict[str, Any]]:
+    """Rows of `seedancectl cost` over the run by their keys, without those of idle and system."""
+    answer = run.product.cost("--by", ",".join(by), "--window", run.window)
+    rows = {tuple(item["keys"][name] for name in by): item for item in answer["items"]}
+    return {keys: item for keys, item in rows.items() if not UNSETTLED & set(keys)}
+
+
+def _quantity(item: dict[str, Any], resource: str, name: str) -> float:
+    return float(item["resources"].get(resource, {}).get(name) or 0.0)
+
+
+def _requests_differ(expected: Expected, item: dict[str, Any]) -> str:
+    """What differs in requests; "" where they are equal to 1e-6."""
+    for index, resource in enumerate(RESOURCES):
+        have, want = _quantity(item, resource, "requested"), expected.requested[index]
+        if abs(have - want) > EXACT * max(want, 1e-9):
+            return f"{resource} requested {have:.9f}, not {want:.9f} ({expected.pods} pods)"
+    return ""
+
+
+def _report(differences: list[str]) -> str:
+    return f"{len(differences)} differ:\n" + "\n".join(differences[:20])
+
+
+def test_requests_by_namespace_and_team_equal_the_oracle(run: Run) -> None:
+    expected = run.oracle.expected("namespace", "team")
+    rows = _rows(run, "namespace", "team")
+    wanted = {keys for keys in expected if keys[0] != UNSEEN}
+    assert wanted == {keys for keys in rows if keys[0] != UNSEEN}
+    differences = [
+        f"{keys}: {text}"
+        for keys in sorted(wanted)
+        if (text := _requests_differ(expected[keys], rows[keys]))
+    ]
+    assert not differences, _report(differences)
+
+
+def test_requests_of_every_single_pod_equal_the_oracle(run: Run) -> None:
+    expected = run.oracle.expected("cluster", "namespace", "name")
+    rows = _rows(run, "cluster", "namespace", "pod")
+    wanted = {keys for keys in expected if keys[1] != UNSEEN}
+    assert wanted == {keys for keys in rows if keys[1] != UNSEEN}
+    differences = [
+        f"{keys}: {text}"
+        for keys in sorted(wanted)
+        if (text := _requests_differ(expected[keys], rows[keys]))
+    ]
+    assert not differences, _report(differences)
+
+
+def test_what_a_namespace_pays_for_requests_equals_the_oracle(run: Run) -> None:
+    expected = run.oracle.expected("cluster", "namespace", "team")
+    rows = _rows(run, "cluster", "namespace", "team")
+    differences = []
+    for keys, want in sorted(expected.items()):
+        if keys[1] == UNSEEN or is_hungry(keys[1]):
+            continue
+        have, cost = Decimal(rows[keys]["cost"]), sum(want.cost)
+        if abs(float(have) - cost) > EXACT * cost:
+            differences.append(f"{keys}: cost {have}, not {cost:.12f}")
+    assert not differences, _report(differences)
+
+
+def test_use_equals_the_oracle_within_one_scrape(run: Run) -> None:
+    expected = run.oracle.expected("cluster", "namespace", "team")
+    rows = _rows(run, "cluster", "namespace", "team")
+    differences = []
+    for keys, want in sorted(expected.items()):
+        for index, resource in enumerate(RESOURCES):
+            have = _quantity(rows[keys], resource, "used")
+            if abs(have - want.used[index]) > want.used_doubt[index]:
+                differences.append(
+                    f"{keys}: {resource} used {have:.6f}, not {want.used[index]:.6f} "
+                    f"± {want.used_doubt[index]:.6f}"
+                )
+    assert not differences, _report(differences)
+
+
+def test_where_use_exceeds_requests_it_is_what_is_paid(run: Run) -> None:
+    expected = run.oracle.expected("cluster", "namespace", "team")
+    rows = _rows(run, "cluster", "namespace", "team")
+    hungry = {keys: want for keys, want in expected.items() if is_hungry(keys[1])}
+    assert hungry
+    differences = []
+    for keys, want in sorted(hungry.items()):
+        have, cost = float(rows[keys]["cost"]), sum(want.cost)
+        if abs(have - cost) > sum(want.cost_doubt) + EXACT * cost:
+            differences.append(f"{keys}: {have:.9f}, not {cost:.9f} ± {sum(want.cost_doubt):.9f}")
+    assert not differences, _report(differences)
+
+
+def test_the_rows_of_a_cluster_add_up_to_its_nodes(run: Run) -> None:
+    rows = run.product.cost("--by", "cluster", "--window", run.window)["items"]
+    costs = {item["keys"]["cluster"]: float(item["cost"]) for item in rows}
+    for name, want in run.oracle.node_cost.items():
+        assert costs[name] == pytest.approx(want, rel=EXACT), name
+
+
+def test_no_invariant_was_violated(run: Run) -> None:
+    status = run.product.get("/api/v1/status")
+    assert status["ready"], status["health"]
+
+
+def test_equal_namespaces_of_two_clusters_stay_apart(run: Run) -> None:
+    rows = _rows(run, "cluster", "namespace", "team")
+    east = {keys[2] for keys in rows if keys[:2] == ("east", "ns-01")}
+    west = {keys[2] for keys in rows if keys[:2] == ("west", "ns-01")}
+    assert east == {"team-1"}
+    assert west == {"team-4"}
+
+
+def test_every_kind_of_workload_has_its_cost(run: Run) -> None:
+    kinds = {keys[0] for keys in _rows(run, "workloadKind")}
+    wanted = {"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod", "RayJob"}
+    assert wanted <= kinds, kinds
+
+
+def test_a_deletion_that_nobody_saw_is_marked_and_within_one_scrape(run: Run) -> None:
+    expected = {
+        keys: want
+        for keys, want in run.oracle.expected("cluster", "namespace", "name").items()
+        if keys[:2] == ("east", UNSEEN)
+    }
+    rows = _rows(run, "cluster", "namespace", "pod")
+    for keys, want in sorted(expected.items()):
+        deleted = int(keys[2].removeprefix("ghost-")) < 5
+        assert ("end-estimated" in rows[keys]["flags"]) == deleted, keys
+        request = 0.085
+        tolerance = request * (run.scrape_seconds + 1) / 3600 if deleted else EXACT
+        have = _quantity(rows[keys], "cpu", "requested")
+        assert have == pytest.approx(want.requested[0], abs=tolerance), keys
+
+
+def test_the_first_cluster_is_read_by_remote_write_and_the_second_from_its_kubelets(
+    run: Run,
+) -> None:
+    scrapes = run.product.get("/api/v1/status")["scrapes"]
+    assert scrapes, "the status does not say where use comes from"
