@@ -140,10 +140,15 @@ def _prometheus(
 
 def _wait_settled(product: Product, window: str, until: datetime) -> None:
     def settled() -> bool:
-        answer = product.get("/api/v1/costs", window=window, by="cluster")
-        return bool(answer.get("asOf")) and datetime.fromisoformat(answer["asOf"]) >= until
+        return all(settled_at(product, window, name) >= until for name in product.clusters)
 
     eventually(settled, f"settled up to {until}", seconds=240, every=2)
+
+
+def settled_at(product: Product, window: str, cluster: str) -> datetime:
+    """When the newest figures of a cluster in the window were settled; long ago where none are."""
+    answer = product.get("/api/v1/costs", window=window, by="", filter=f"cluster:{cluster}")
+    return datetime.fromisoformat(answer.get("asOf") or "2000-01-01T00:00:00Z")
 
 
 def _say(text: str) -> None:

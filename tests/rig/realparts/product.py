@@ -7,13 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+
+import httpx2
 
 from realparts.network import Network
 from realparts.processes import Program
@@ -70,21 +69,13 @@ class Product:
     def status_of(self, path: str) -> int:
         """The status code of a GET; 0 where nobody answers."""
         try:
-            with urllib.request.urlopen(self.url + path, timeout=10) as answer:
-                return int(answer.status)
-        except urllib.error.HTTPError as error:
-            return error.code
-        except OSError:
+            return httpx2.get(self.url + path, timeout=10).status_code
+        except httpx2.HTTPError:
             return 0
 
     def get(self, path: str, **query: str) -> Any:
         """A GET as JSON, also of an answer that is no success."""
-        url = f"{self.url}{path}?{urlencode(query)}" if query else self.url + path
-        try:
-            with urllib.request.urlopen(url, timeout=60) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            return json.loads(error.read())
+        return httpx2.get(self.url + path, params=query, timeout=60).json()
 
     def ctl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `seedancectl` against it."""
