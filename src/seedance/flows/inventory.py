@@ -17,8 +17,8 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from seedance.facts.errors import IntakeError
-from seedance.facts.inventory import Cluster, ObjectVersion, Uid
+from seedance.facts.errors import IntakeError, SeedanceError
+from seedance.facts.inventory import Cluster, ClusterId, ObjectVersion, Uid
 from seedance.facts.window import HOUR, floor_hour
 from seedance.flows.ledger import End, Event, Ledger
 from seedance.store.objects import (
@@ -267,13 +267,18 @@ class Inventory:
     def _last_samples(
         self, names: Collection[Name], before: datetime, since: datetime | None
     ) -> dict[Name, datetime]:
-        return last_samples_of_pods(
-            self._store,
-            cluster_names=self.sample_names(),
-            pods=names,
-            before=before,
-            reach=max(before - since, _MOMENT) if since else None,
-        )
+        """By pod; a store that cannot answer now is asked again when estimates are corrected."""
+        try:
+            return last_samples_of_pods(
+                self._store,
+                cluster_names=self.sample_names(),
+                pods=names,
+                before=before,
+                reach=max(before - since, _MOMENT) if since else None,
+            )
+        except SeedanceError as error:
+            log.warning("last samples are not known", cluster=self.cluster.name, why=str(error))
+            return {}
 
     def _correct(self, before: datetime, estimates: Sequence[_Estimate], now: datetime) -> int:
         """Look for later samples of pods that share a limit."""
@@ -294,13 +299,17 @@ class Inventory:
             if age < CORRECTED_FOR:
                 again = replace(estimate, version=version, due=now + age)
                 self._estimates.append(again)
-            else:
-                self._ledger.settle(version.uid)
         return moved
 
 
 def _hours(first: datetime, end: datetime) -> list[datetime]:
     return [first + HOUR * n for n in range(int((end - first) / HOUR))]
+
+
+def known_cluster(store: Store, uid: ClusterId, *, name: str, now: datetime) -> Cluster:
+    """The cluster of that identity under the name it has now, first seen when it really was."""
+    earlier = [cluster.first_seen for cluster in clusters(store) if cluster.id == uid]
+    return Cluster(uid, name=name, first_seen=min([*earlier, now]))
 
 
 def record(store: Store, cluster: Cluster, events: Iterable[Event], *, now: datetime) -> int:

@@ -35,6 +35,7 @@ METRICS_PATH = "metrics.k8s.io/resource-metrics-path"
 """Annotation of a node: where its kubelet serves resource metrics, as metrics-server reads it."""
 
 _TICK = timedelta(milliseconds=1)  # the resolution of the store
+_ENDED_KEPT = 20_000
 _LIVED = ("scheduled", "started", "finished")  # not the deletion, which may be in the future
 
 Doc = dict[str, Any]
@@ -85,7 +86,7 @@ class Ledger:
         self.since: datetime | None = None
         """The earliest instant about which something waiting in `pending` is news."""
         self._open: dict[Uid, _Open] = {}
-        self._reopenable: dict[Uid, datetime] = {}
+        self._ended: dict[Uid, End] = {}
         for version in versions:
             self._open[version.uid] = _opened(version)
 
@@ -100,7 +101,7 @@ class Ledger:
         text = _text(doc)
         digest = _digest(text)
         if entry is None:
-            start = self._reopenable.pop(uid, facts.created)
+            start = self._start(uid, facts, event.observed)
             self._begin(uid, event, facts, start, (doc, text, digest))
             self._news(start, *_instants(doc))
         elif digest != entry.digest:
@@ -121,7 +122,7 @@ class Ledger:
         """
         end = end or End(event.observed)
         uid, entry, facts = self._read(event)
-        if entry is None and uid in self._reopenable:
+        if uid in self._ended:
             return None
         doc = facts.to_doc()
         if entry is None:
@@ -154,30 +155,27 @@ class Ledger:
             The version that ended.
         """
         entry = self._open.pop(uid)
-        at = max(end.at, entry.valid_from + _TICK)
-        version = self._close(uid, entry, replace(end, at=at), entry.doc())
-        self._news(at)
-        if end.ended == "estimated":
-            self._reopenable[uid] = at
+        end = replace(end, at=max(end.at, entry.valid_from + _TICK))
+        version = self._close(uid, entry, end, entry.doc())
+        self._news(end.at)
+        self._ended[uid] = end
+        if len(self._ended) > _ENDED_KEPT:
+            del self._ended[next(iter(self._ended))]
         return version
 
     def correct(self, version: ObjectVersion, at: datetime) -> ObjectVersion | None:
         """Move an estimated end; None if the object was seen again meanwhile."""
-        if version.uid not in self._reopenable:
+        if version.uid in self._open:
             return None
-        self._reopenable[version.uid] = at
+        self._ended[version.uid] = End(at, "estimated")
         moved = replace(version, valid_to=at)
         self.pending[version.uid, version.valid_from] = moved
         self._news(at, version.valid_to or at)
         return moved
 
     def ended(self, uid: Uid) -> bool:
-        """Whether the object ended lately by an estimate."""
-        return uid in self._reopenable
-
-    def settle(self, uid: Uid) -> None:
-        """An estimated end stands from now on."""
-        self._reopenable.pop(uid, None)
+        """Whether the object is one of those that ended lately."""
+        return uid in self._ended
 
     def forget(self, written: Iterable[ObjectVersion]) -> None:
         """Take versions that are written off the list of those that wait."""
@@ -238,6 +236,17 @@ class Ledger:
         if isinstance(facts, Pod):
             facts = _completed(facts, entry, event.observed)
         return uid, entry, facts
+
+    def _start(self, uid: Uid, facts: Facts, observed: datetime) -> datetime:
+        """When a version begins that has none before it.
+
+        That is the creation, but for an object that is back: one whose end was estimated has
+        lived on, one that was seen to end was brought back (a restored backup of the cluster).
+        """
+        end = self._ended.pop(uid, None)
+        if end is None:
+            return facts.created
+        return end.at if end.ended == "estimated" else max(observed, end.at)
 
     def _begin(
         self,
