@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from seedance.facts.words_en_pages import PAGES
+from seedance.facts.words_en_places import PLACES
 from seedance.facts.words_phrase import Phrase
 
 _ROWS = {
@@ -218,10 +220,8 @@ ENGLISH: Mapping[str, Phrase] = MappingProxyType(
         **_FLAGS,
         **_MEASURES,
         **_DIMENSIONS,
-        **_PAGES,
-        **_FACTS,
-        **_WINDOWS,
-        **_STATES,
+        **PAGES,
+        **PLACES,
     }
 )
 """Code to phrase. Complete: every member of Reason, Flag and Kind is here (a test says so)."""

@@ -6,3 +6,7 @@ catalogue (`facts.words`), inline script or style (the policy forbids it). The w
 `routes` reads the URL into a `CostQuery` (`asked`), asks a `Desk` (`desk`), one module a page makes
 view values, `render` fills the template and answers with ETag and policy.
 """
+
+from seedance.web.pages.routes import problem_page, router
+
+__all__ = ["problem_page", "router"]

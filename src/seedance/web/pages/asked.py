@@ -25,13 +25,15 @@ PAGE_ROWS = 100
 _OURS = frozenset({"from", "to", "group"})
 
 
-def query_of(params: QueryParams, *, window: str, by: tuple[str, ...]) -> CostQuery:
+def query_of(
+    params: QueryParams, *, window: str, by: tuple[str, ...], zone: str = "UTC"
+) -> CostQuery:
     """The question in the URL, with the page's own defaults for window and grouping.
 
     Raises:
         UsageError: a number that is none, a zone or an idle mode that is not known.
     """
-    zone = params.get("zone") or "UTC"
+    zone = params.get("zone") or zone
     parse_zone(zone)
     idle = params.get("idle") or "rows"
     if idle not in ("rows", "share", "hide"):
@@ -52,7 +54,8 @@ def query_of(params: QueryParams, *, window: str, by: tuple[str, ...]) -> CostQu
 
 def canonical(params: QueryParams, query: CostQuery) -> CostQuery | None:
     """The question in the API's spelling where the URL came from a form, else None."""
-    if not _OURS & params.keys():
+    blank = any(not text.strip() for text in params.getlist("filter"))
+    if not blank and not _OURS & params.keys():
         return None
     start, end = params.get("from", ""), params.get("to", "")
     if start and end:

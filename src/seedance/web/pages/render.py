@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ class Renderer:
     """Fills templates; one for the life of the server."""
 
     def __init__(self, assets: Assets) -> None:
+        self.assets = assets
         self.env = Environment(
             loader=FileSystemLoader(TEMPLATES),
             autoescape=True,
@@ -88,6 +90,12 @@ class Renderer:
         if status == Response().status_code and tag in _tags(request):
             return Response(status_code=304, headers=headers)
         return Response(data, status, headers, media_type="text/html; charset=utf-8")
+
+
+@cache
+def renderer() -> Renderer:
+    """The renderer over the files that came with the program: read once, never changed."""
+    return Renderer(Assets())
 
 
 def _tags(request: Request) -> list[str]:

@@ -1,0 +1,194 @@
+"""Stacked bars of money over time, as plain values that the chart script draws.
+
+Two questions make a chart: the rows on the table's top, step by step, and the kinds of rows, step
+by step. What the top rows leave over is one series, so the bars add up to the whole. A step that
+was never settled is None, drawn hatched, never 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+from seedance.facts import words
+from seedance.facts.costquery import MAX_LIMIT, CostQuery
+from seedance.facts.errors import NoDataError
+from seedance.facts.filters import quote_value
+from seedance.facts.window import Window, floor_hour
+from seedance.facts.windowwords import midnight
+from seedance.flows.answers import CostAnswer, CostItem
+from seedance.web.pages.desk import Desk
+from seedance.web.pages.links import is_aside
+
+COLOURS = 7
+"""How many rows get a colour of their own; the rest is one grey series."""
+
+_ASIDE = {"idle": "idle", "system": "system", "unattributed": "unattributed"}
+_STEPS = ((3, "5m"), (50, "hour"), (24 * 70, "day"), (24 * 400, "week"))
+_CHARGED = ("container", "pod")
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One colour of the bars: `look` is the CSS name of its swatch."""
+
+    name: str
+    look: str
+    values: list[Decimal | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A drawn answer: labels under the bars, series from the bottom up, and its caption."""
+
+    labels: list[str]
+    series: list[Series]
+    unit: str
+    step: str
+    provisional: bool
+    caption: str
+
+    def data(self) -> str:
+        """The values for the script, as JSON."""
+        return json.dumps(
+            {
+                "labels": self.labels,
+                "unit": self.unit,
+                "provisional": self.provisional,
+                "series": [
+                    {
+                        "name": item.name,
+                        "look": item.look,
+                        "values": [None if v is None else float(v) for v in item.values],
+                    }
+                    for item in self.series
+                ],
+            },
+            separators=(",", ":"),
+            ensure_ascii=False,
+        )
+
+
+def step_of(window: Window) -> str:
+    """The step that gives a readable number of bars."""
+    hours = window.seconds / 3600
+    return next((step for limit, step in _STEPS if hours <= limit), "month")
+
+
+def chart(
+    desk: Desk, query: CostQuery, answer: CostAnswer, named: Sequence[tuple[CostItem, str]]
+) -> Chart | None:
+    """The chart above a table whose coloured rows are `named`; None where nothing is settled."""
+    window = Window(answer.window.start, answer.window.end)
+    step = query.step if query.step != "none" else step_of(window)
+    over = replace(query, step=step, limit=MAX_LIMIT, offset=0, sort="name")
+    try:
+        kinds = desk.costs(replace(over, by=("kind",)))
+        tops = desk.costs(replace(over, filters=(*query.filters, *_only(query.by, named))))
+    except NoDataError:
+        return None
+    if query.by in {("kind",), ()}:
+        named = ()
+    starts = _starts(window, step, query.zone, kinds.items)
+    series = [*_named(named, query.by, tops.items, starts)]
+    rest = _rest(kinds.items, series, starts)
+    series += [rest] if any(rest.values) else []
+    series += _aside(kinds.items, starts)
+    labels = [_label(at, step, query.zone) for at in starts]
+    caption = f"{answer.currency} {_per(step)}, {query.zone}"
+    return Chart(labels, series, answer.currency, step, answer.provisional, caption)
+
+
+def _only(by: Sequence[str], named: Sequence[tuple[CostItem, str]]) -> Iterable[str]:
+    """Filters that leave the named rows (and few others), so that the answer stays small."""
+    for name in by:
+        values = dict.fromkeys(item.keys.get(name, "") for item, _ in named)
+        if values and all(values):
+            yield f"{name}:{','.join(quote_value(value) for value in values)}"
+
+
+def _named(
+    named: Sequence[tuple[CostItem, str]],
+    by: Sequence[str],
+    items: Iterable[CostItem],
+    starts: Sequence[datetime],
+) -> Iterable[Series]:
+    found: dict[tuple[str, ...], dict[datetime, Decimal]] = {}
+    for item in items:
+        if item.start is not None and not is_aside(item.keys):
+            place = found.setdefault(_key(item, by), {})
+            place[item.start] = item.cost or Decimal(0)
+    for number, (item, name) in enumerate(named):
+        values = found.get(_key(item, by), {})
+        yield Series(name, f"s{number}", [values.get(at) for at in starts])
+
+
+def _rest(items: Iterable[CostItem], named: Sequence[Series], starts: Sequence[datetime]) -> Series:
+    charged = _sums(items, _CHARGED)
+    values: list[Decimal | None] = []
+    for number, at in enumerate(starts):
+        if at not in charged:
+            values.append(None)
+            continue
+        taken = sum((one.values[number] or Decimal(0) for one in named), Decimal(0))
+        values.append(max(charged[at] - taken, Decimal(0)))
+    code = "key:__rest__" if named else "kind:charged"
+    return Series(words.name(code), "s-rest" if named else "s3", values)
+
+
+def _aside(items: Sequence[CostItem], starts: Sequence[datetime]) -> Iterable[Series]:
+    for kind, look in _ASIDE.items():
+        sums = _sums(items, (kind,))
+        if any(sums.values()):
+            yield Series(words.name(f"kind:{kind}"), look, [sums.get(at) for at in starts])
+
+
+def _sums(items: Iterable[CostItem], kinds: Sequence[str]) -> Mapping[datetime, Decimal]:
+    sums: dict[datetime, Decimal] = {}
+    for item in items:
+        kind = item.keys.get("kind", "").strip("_")
+        if item.start is not None and kind in kinds:
+            sums[item.start] = sums.get(item.start, Decimal(0)) + (item.cost or Decimal(0))
+    return sums
+
+
+def _key(item: CostItem, by: Sequence[str]) -> tuple[str, ...]:
+    return tuple(item.keys.get(name, "") for name in by)
+
+
+def _starts(window: Window, step: str, zone: str, items: Iterable[CostItem]) -> Sequence[datetime]:
+    """Every step of the window, those without a row included, where steps can be counted."""
+    known = {item.start for item in items if item.start is not None}
+    place = ZoneInfo(zone)
+    if step == "hour":
+        count = range(int((window.end - floor_hour(window.start)) / timedelta(hours=1)) + 1)
+        whole = [floor_hour(window.start) + timedelta(hours=n) for n in count]
+    elif step == "day":
+        days = (window.end.astimezone(place).date() - window.start.astimezone(place).date()).days
+        whole = [midnight(window.start, place, days=n) for n in range(days + 1)]
+    else:
+        return sorted(known)
+    known.update(at for at in whole if at < window.end and not _near(at, window, known))
+    return sorted(known)
+
+
+def _near(at: datetime, window: Window, known: set[datetime]) -> bool:
+    """Whether the first step stands for `at` already, cut by the window's start."""
+    return at < window.start and window.start in known
+
+
+def _label(at: datetime, step: str, zone: str) -> str:
+    local = at.astimezone(ZoneInfo(zone))
+    if step in {"day", "week"}:
+        return f"{local.day} {local:%b}"
+    if step == "month":
+        return f"{local:%b %Y}"
+    return f"{local:%H:%M}" if local.hour or local.minute else f"{local.day} {local:%b}"
+
+
+def _per(step: str) -> str:
+    return f"per {step}" if step in {"hour", "day", "week", "month"} else f"per {step} step"

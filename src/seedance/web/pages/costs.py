@@ -1,0 +1,162 @@
+"""The Costs page: the sentence, bars over time, the table with its way down, and the doors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from markupsafe import Markup
+
+from seedance.facts import words
+from seedance.facts.costquery import CostQuery
+from seedance.facts.window import Window
+from seedance.flows.answers import CostAnswer, CostItem
+from seedance.web.pages import chart as charts
+from seedance.web.pages import figures, links, menus, sentences
+from seedance.web.pages.desk import Desk
+from seedance.web.pages.figures import Money
+from seedance.web.pages.table import Table, name_of, table
+
+BY = ("namespace",)
+WINDOW = "7d"
+PATH = "/costs"
+
+
+@dataclass(frozen=True, slots=True)
+class Pager:
+    """Where this page of rows stands."""
+
+    first: int
+    last: int
+    total: int
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CostsPage:
+    """Everything the template of the Costs page shows."""
+
+    query: CostQuery
+    lead: Markup
+    chart: charts.Chart | None
+    table: Table
+    pager: Pager
+    crumbs: list[links.Link]
+    notes: list[str]
+    empty: str
+
+
+def costs_page(desk: Desk, query: CostQuery) -> tuple[CostsPage, CostAnswer]:
+    """Asks for the table, then for the chart of its top rows."""
+    answer = desk.costs(query)
+    charged = [item for item in answer.items if not links.is_aside(item.keys)]
+    named = [(item, name_of(item)) for item in charged[: charts.COLOURS]]
+    first = query.offset == 0 and query.sort == "-cost"
+    drawn = charts.chart(desk, query, answer, named if first else [])
+    page = CostsPage(
+        query=query,
+        lead=lead(query, answer),
+        chart=drawn,
+        table=table(query, answer, colours=charts.COLOURS if first and drawn else 0),
+        pager=pager(query, answer),
+        crumbs=links.crumbs(query),
+        notes=answer.notes,
+        empty=_empty(query, answer),
+    )
+    return page, answer
+
+
+def lead(query: CostQuery, answer: CostAnswer) -> Markup:
+    """What the view says in one or two sentences, each figure a link to its rows."""
+    money = Money(answer.currency)
+    charged, idle = split(answer)
+    first = sentences.sentence(
+        "page:spent",
+        who=subject(query),
+        cost=sentences.figure(money.words(charged), links.computed(query, {})),
+        when=menus.when(query.window),
+        unused=sentences.figure(
+            money.words(answer.total.unused_cost),
+            replace(query, sort="-unusedCost", offset=0).url(PATH),
+            "waste",
+        ),
+    )
+    return sentences.join(first, _idle(query, answer, money, idle), _owing(query, answer, money))
+
+
+def split(answer: CostAnswer) -> tuple[Decimal | None, Decimal]:
+    """What was charged to pods, and what was idle, of the total."""
+    share = answer.shares.get("idle")
+    idle = (share.value if share else None) or answer.total.idle or Decimal(0)
+    cost = answer.total.cost
+    if answer.idle_mode != "rows" or cost is None:
+        return cost, idle
+    return cost - idle, idle
+
+
+def subject(query: CostQuery) -> Markup:
+    """Who the sentence is about: the last thing that the filter pins, or everything."""
+    way = links.crumbs(query)[1:]
+    if way:
+        return Markup("<b>{}</b>").format(
+            f"{words.name(f'dimension:{way[-1].hint}')} {way[-1].text}"
+        )
+    code = "page:filtered" if query.filters else "page:everything"
+    return Markup("{}").format(words.name(code))
+
+
+def _idle(query: CostQuery, answer: CostAnswer, money: Money, idle: Decimal) -> Markup | None:
+    share = answer.shares.get("idle")
+    if share is None or share.share is None or answer.idle_mode != "rows":
+        return None
+    if not idle:
+        return sentences.sentence("page:idle-none") if not query.filters else None
+    filters = (*query.filters, "kind:idle")
+    href = links.at(query, by=("instanceType",), filters=filters).url(PATH)
+    return sentences.sentence(
+        "page:idle",
+        idle=sentences.figure(money.words(idle), href, "waste"),
+        share=figures.percent(share.share) or "",
+    )
+
+
+def _owing(query: CostQuery, answer: CostAnswer, money: Money) -> Markup | None:
+    share = answer.shares.get("unattributed")
+    if share is None or not share.value:
+        return None
+    filters = (*query.filters, "kind:unattributed")
+    href = links.at(query, by=("node",), filters=filters).url(PATH)
+    return sentences.sentence(
+        "page:unattributed", cost=sentences.figure(money.words(share.value), href)
+    )
+
+
+def pager(query: CostQuery, answer: CostAnswer) -> Pager:
+    """The rows shown, and the links to the pages beside."""
+    page = answer.page
+    last = page.offset + len(answer.items)
+    before = max(page.offset - page.limit, 0)
+    return Pager(
+        first=min(page.offset + 1, last),
+        last=last,
+        total=page.total,
+        before=replace(query, offset=before).url(PATH) if page.offset else None,
+        after=replace(query, offset=last).url(PATH) if last < page.total else None,
+    )
+
+
+def edges(answer: CostAnswer) -> Window:
+    """The window that was answered."""
+    return Window(answer.window.start, answer.window.end)
+
+
+def _empty(query: CostQuery, answer: CostAnswer) -> str:
+    if answer.items:
+        return ""
+    return "empty:filtered" if query.filters else "empty:costs"
+
+
+def top_items(answer: CostAnswer, count: int) -> list[CostItem]:
+    """The most expensive charged rows."""
+    return [item for item in answer.items if not links.is_aside(item.keys)][:count]

@@ -1,0 +1,263 @@
+"""The cost table: rows of an answer as cells, totals that add up, and the notes under it.
+
+Charged rows come first, then what no pod is behind (idle, system, unattributed), then what other
+pages hold, then what the filter hides: together they are the total of the window, on one screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from seedance.facts import words
+from seedance.facts.costquery import UNALLOCATED, CostQuery
+from seedance.facts.words_phrase import Phrase
+from seedance.flows.answers import CostAnswer, CostItem, ResourceOf
+from seedance.web.pages import figures, links, menus
+from seedance.web.pages.figures import Money
+
+_LOOKS = {"__idle__": "idle", "__system__": "system", "__unattributed__": "unattributed"}
+_RESOURCES = ("cpu", "memory")
+_RESOURCE_NAMES = {"cpu": "CPU", "memory": "Memory"}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A word that a row carries; its sentence stands once under the table."""
+
+    id: str
+    phrase: Phrase
+    aside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table; text is ready, None is a dash with its reason."""
+
+    name: str
+    look: str = ""
+    href: str | None = None
+    cost: str | None = None
+    cost_href: str | None = None
+    cost_tip: str = ""
+    missing: str = "missing:cost"
+    share: str | None = None
+    meter: int = 0
+    unused: str | None = None
+    efficiency: str | None = None
+    quantities: tuple[str | None, ...] = ()
+    notes: tuple[Note, ...] = ()
+    aside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A resource whose requested and used amounts are columns: its name and unit."""
+
+    key: str
+    name: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Everything the table's template needs."""
+
+    head: str
+    money: Money
+    measured: list[Measured]
+    rows: list[Row]
+    aside: list[Row]
+    total: Row
+    notes: list[Note]
+    context: str
+    sorts: dict[str, links.Link] = field(default_factory=dict)
+
+
+def table(query: CostQuery, answer: CostAnswer, *, colours: int = 0) -> Table:
+    """The table of an answer; the first `colours` charged rows get the chart's colours."""
+    whole = _sum(answer.total.cost, answer.hidden.cost)
+    money = Money.of(answer.currency, [whole])
+    measured = _measured(answer)
+    maker = _Maker(query, money, whole, measured)
+    charged = [item for item in answer.items if not links.is_aside(item.keys)]
+    rows = [
+        maker.row(item, f"s{n}" if n < colours else "s-rest" if colours else "")
+        for n, item in enumerate(charged)
+    ]
+    aside = [
+        maker.row(item, _LOOKS[links.is_aside(item.keys)])
+        for item in answer.items
+        if links.is_aside(item.keys)
+    ]
+    aside += maker.remainder("key:__rest__", answer.page.rest)
+    aside += maker.remainder("key:__hidden__", answer.hidden.cost)
+    return Table(
+        menus.group_name(answer.by),
+        money,
+        measured,
+        rows,
+        aside,
+        maker.total(answer, whole),
+        _distinct(note for row in (*rows, *aside) for note in row.notes),
+        context_of(answer),
+        links.sorts(query, ("name", "cost", "unusedCost", "efficiency")),
+    )
+
+
+def name_of(item: CostItem) -> str:
+    """What a row is called: its values in order, special keys by their names."""
+    special = links.is_aside(item.keys)
+    if special:
+        return words.name(f"key:{special}")
+    found = [
+        words.name("key:__unallocated__") if value in {UNALLOCATED, ""} else value
+        for value in item.keys.values()
+    ]
+    return " / ".join(found) or words.name("page:everything")
+
+
+def context_of(answer: CostAnswer) -> str:
+    """What holds for every number of a view: window, freshness, mark. For tips and captions."""
+    parts = [menus.described(answer)]
+    if answer.as_of is not None:
+        parts.append(f"settled {figures.instant(answer.as_of, answer.window.zone)}")
+    if answer.provisional:
+        parts.append(words.name("mark:provisional"))
+    return " · ".join(parts)
+
+
+class _Maker:
+    """Makes rows that share query, money format and total."""
+
+    def __init__(
+        self, query: CostQuery, money: Money, whole: Decimal | None, measured: Sequence[Measured]
+    ) -> None:
+        self.query = query
+        self.money = money
+        self.whole = whole
+        self.measured = measured
+
+    def row(self, item: CostItem, look: str) -> Row:
+        share = _ratio(item.cost, self.whole)
+        aside = bool(links.is_aside(item.keys))
+        return Row(
+            name=name_of(item),
+            look=look,
+            href=links.drill(self.query, item.keys),
+            cost=self.money.cell(item.cost),
+            cost_href=links.computed(self.query, item.keys),
+            cost_tip=f"{self.money.exact(item.cost)}, {source_of(item)}",
+            missing=missing_of(item),
+            share=figures.percent(share),
+            meter=figures.meter(item.cost, self.whole),
+            unused=None if aside else self.money.cell(item.unused_cost),
+            efficiency=None if aside else figures.percent(item.efficiency),
+            quantities=quantities(item.resources, self.measured),
+            notes=notes_of(item),
+            aside=aside,
+        )
+
+    def remainder(self, code: str, cost: Decimal | None) -> list[Row]:
+        if not cost:
+            return []
+        blank = (None,) * (2 * len(self.measured))
+        return [
+            Row(
+                name=words.name(code),
+                look="none",
+                cost=self.money.cell(cost),
+                cost_tip=self.money.exact(cost),
+                share=figures.percent(_ratio(cost, self.whole)),
+                meter=figures.meter(cost, self.whole),
+                quantities=blank,
+                aside=True,
+            )
+        ]
+
+    def total(self, answer: CostAnswer, whole: Decimal | None) -> Row:
+        return Row(
+            name=words.name("page:total"),
+            look="none",
+            cost=self.money.cell(whole),
+            cost_href=links.computed(self.query, {}) if not answer.hidden.cost else None,
+            cost_tip=self.money.exact(whole),
+            share=figures.percent(1.0) if whole else None,
+            unused=self.money.cell(answer.total.unused_cost),
+            efficiency=figures.percent(answer.total.efficiency),
+            quantities=quantities(answer.total.resources, self.measured),
+        )
+
+
+def source_of(item: CostItem) -> str:
+    """Where the prices of a row come from, in a few words."""
+    sources = [price for price in item.price_sources if not price.reason]
+    if not sources:
+        return words.name("missing:price")
+    names = sorted({price.source or price.book for price in sources})
+    estimate = any(price.estimate for price in sources)
+    mark = f"{words.name('mark:estimate')}: " if estimate else ""
+    more = f" +{len(names) - 1}" if len(names) > 1 else ""
+    return f"{mark}{names[0]}{more}"
+
+
+def missing_of(item: CostItem) -> str:
+    """The code that says why a row has no cost."""
+    reasons = [price.reason for price in item.price_sources if price.reason]
+    return f"reason:{reasons[0]}" if reasons else "missing:cost"
+
+
+def notes_of(item: CostItem) -> tuple[Note, ...]:
+    """Flags, reasons and missing prices of a row, each a word with its sentence."""
+    codes = [f"flag:{flag}" for flag in item.flags]
+    codes += [f"reason:{reason}" for reason in item.reasons.values() if reason]
+    found = [Note(code.replace(":", "-"), words.phrase(code)) for code in dict.fromkeys(codes)]
+    if item.unpriced and item.cost is not None:
+        amounts = ", ".join(f"{figures.quantity(v)} {k}-hours" for k, v in item.unpriced.items())
+        reason = words.phrase(missing_of(item))
+        phrase = Phrase(words.name("note:unpriced"), reason.sentence, reason.step)
+        found.append(Note("note-unpriced", phrase, amounts))
+    return tuple(found)
+
+
+def quantities(
+    resources: dict[str, ResourceOf], measured: Sequence[Measured]
+) -> tuple[str | None, ...]:
+    """Requested and used of each measured resource; "" where a row has nothing of it."""
+    found: list[str | None] = []
+    for column in measured:
+        part = resources.get(column.key)
+        if part is None:
+            found += ["", ""]
+        else:
+            found += [figures.quantity(part.requested), figures.quantity(part.used)]
+    return tuple(found)
+
+
+def resource_name(key: str) -> str:
+    """`CPU`, `Memory`, `GPU`, else the resource's own name."""
+    return _RESOURCE_NAMES.get(key) or ("GPU" if key.endswith("/gpu") else key)
+
+
+def _measured(answer: CostAnswer) -> list[Measured]:
+    known = answer.total.resources
+    others = sorted(
+        (key for key in known if key not in _RESOURCES and key.endswith("/gpu")),
+        key=lambda key: -(known[key].cost or 0),
+    )
+    keys = [*(key for key in _RESOURCES if key in known), *others[:1]]
+    return [Measured(key, resource_name(key), f"{known[key].unit}s") for key in keys]
+
+
+def _distinct(notes: Iterable[Note]) -> list[Note]:
+    return list({note.id: note for note in notes}.values())
+
+
+def _sum(one: Decimal | None, other: Decimal | None) -> Decimal | None:
+    known = [amount for amount in (one, other) if amount is not None]
+    return sum(known, Decimal(0)) if known else None
+
+
+def _ratio(part: Decimal | None, whole: Decimal | None) -> float | None:
+    return float(part / whole) if part is not None and whole else None

@@ -1,0 +1,158 @@
+// Draws the chart of a page with ECharts, loaded when first needed. Colours are the page's own
+// custom properties, read through a probe, so light and dark need nothing here. Idle is hatched,
+// unattributed is outlined, and a step that was never settled is hatched from top to bottom.
+"use strict";
+(() => {
+  const library = document.currentScript.dataset.library;
+  const MINUS = "\u2212";
+  let chart = null;
+  let loading = null;
+
+  function load() {
+    loading ??= new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = library;
+      script.onload = resolve;
+      script.onerror = reject;
+      document.head.append(script);
+    });
+    return loading;
+  }
+
+  function colour(name) {
+    const probe = document.createElement("i");
+    probe.hidden = true;
+    probe.style.color = `var(--${name})`;
+    document.body.append(probe);
+    const found = getComputedStyle(probe).color;
+    probe.remove();
+    return found;
+  }
+
+  const COLOURS = { idle: "idle-fill", system: "idle-fill", unattributed: "bg", "s-rest": "rest" };
+
+  function hatch(line) {
+    return {
+      symbol: "rect", symbolSize: 1, rotation: -Math.PI / 4, color: line,
+      dashArrayX: [1, 0], dashArrayY: [1.5, 3.5],
+    };
+  }
+
+  function bars(item, line) {
+    const style = { color: colour(COLOURS[item.look] ?? item.look) };
+    if (item.look === "idle") style.decal = hatch(line);
+    if (item.look === "unattributed") {
+      Object.assign(style, { borderColor: line, borderWidth: 1, borderType: "dashed" });
+    }
+    return {
+      name: item.name, type: "bar", stack: "cost", data: item.values, itemStyle: style,
+      barMaxWidth: 44, barCategoryGap: "28%", emphasis: { disabled: true }, animation: false,
+    };
+  }
+
+  function gaps(data, line) {
+    const unknown = data.labels.map((_, n) => data.series.every((item) => item.values[n] === null));
+    if (!unknown.some(Boolean)) return [];
+    return [{
+      name: "Not settled", type: "bar", yAxisIndex: 1, barGap: "-100%", silent: true, animation: false,
+      data: unknown.map((missing) => (missing ? 1 : null)), barCategoryGap: "0%", z: 0,
+      itemStyle: { color: "transparent", decal: hatch(line), opacity: 0.35 },
+    }];
+  }
+
+  function number(value, places) {
+    return value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places })
+      .replace("-", MINUS);
+  }
+
+  function line(row, swatch, name, text) {
+    const mark = document.createElement("i");
+    mark.className = `swatch ${swatch}`;
+    const label = row.insertCell();
+    label.append(mark, ` ${name}`);
+    const cell = row.insertCell();
+    cell.className = "n";
+    cell.textContent = text;
+  }
+
+  function tip(data, at, places) {
+    const box = document.createElement("div");
+    const head = document.createElement("b");
+    head.textContent = data.labels[at];
+    const table = document.createElement("table");
+    let sum = null;
+    for (const item of [...data.series].reverse()) {
+      const value = item.values[at];
+      if (value === null) continue;
+      sum = (sum ?? 0) + value;
+      line(table.insertRow(), item.look, item.name, number(value, places));
+    }
+    line(table.insertRow(), "none", sum === null ? "Not settled" : `Sum, ${data.unit}`,
+      sum === null ? "\u2013" : number(sum, places));
+    box.append(head, table);
+    return box;
+  }
+
+  function option(data) {
+    const muted = colour("muted");
+    const grid = colour("line");
+    const idle = colour("idle-line");
+    const most = Math.max(...data.labels.map((_, n) =>
+      data.series.reduce((sum, item) => sum + (item.values[n] ?? 0), 0)));
+    const places = most >= 100 ? 0 : most >= 1 ? 2 : 4;
+    const text = { color: muted, fontSize: 12, fontFamily: getComputedStyle(document.body).fontFamily };
+    return {
+      animation: false, textStyle: text,
+      aria: { enabled: true },
+      grid: { left: 8, right: 8, top: 28, bottom: 4, containLabel: true },
+      legend: {
+        type: "scroll", top: 0, left: 0, itemWidth: 10, itemHeight: 10, itemGap: 16, icon: "rect",
+        textStyle: text, pageTextStyle: text, pageIconColor: muted,
+        data: data.series.map((item) => item.name),
+      },
+      tooltip: {
+        trigger: "axis", axisPointer: { type: "shadow", shadowStyle: { color: grid, opacity: 0.5 } },
+        className: "charttip", backgroundColor: colour("raised"), borderColor: colour("line-strong"),
+        padding: [8, 12], confine: true, transitionDuration: 0,
+        formatter: (items) => tip(data, items[0].dataIndex, most >= 100 ? 2 : places),
+      },
+      xAxis: {
+        type: "category", data: data.labels, axisTick: { show: false },
+        axisLine: { lineStyle: { color: grid } }, axisLabel: { ...text, hideOverlap: true },
+      },
+      yAxis: [
+        {
+          type: "value", name: data.unit, nameTextStyle: { ...text, align: "left" }, nameGap: 10,
+          splitNumber: 4, axisLabel: { ...text, formatter: (v) => number(v, v && most < 8 ? places : 0) },
+          splitLine: { lineStyle: { color: grid } },
+        },
+        { show: false, min: 0, max: 1 },
+      ],
+      series: [...data.series.map((item) => bars(item, idle)), ...gaps(data, idle)],
+    };
+  }
+
+  async function draw() {
+    const place = document.getElementById("chart");
+    if (!place) {
+      chart?.dispose();
+      chart = null;
+      return;
+    }
+    await load();
+    if (chart && chart.getDom() !== place) {
+      chart.dispose();
+      chart = null;
+    }
+    chart ??= window.echarts.init(place, null, { renderer: "canvas" });
+    chart.setOption(option(JSON.parse(place.dataset.chart)), { notMerge: true });
+    place.dataset.drawn = "yes";
+  }
+
+  addEventListener("resize", () => chart?.resize());
+  document.addEventListener("seedance:look", draw);
+  document.addEventListener("htmx:after:swap", draw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  matchMedia("print").addEventListener("change", () => chart?.resize());
+  draw();
+})();
