@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from realparts import objects
@@ -71,17 +72,17 @@ class World:
     def populate(self) -> None:
         """Nodes, namespaces, then every workload."""
         self._foundations()
-        self._all(self._fill(index) for index in range(self._size.namespaces))
+        self._all(partial(self._fill, index) for index in range(self._size.namespaces))
         self._all([self._unseen])
 
     def churn(self, turn: int) -> None:
         """Scale, roll out, delete and re-create under the same name; each turn does it again."""
         indices = range(self._size.namespaces)
-        self._all(lambda i=i: self._scale(i, turn) for i in indices)
-        self._all(lambda i=i: self._recreate_deployment(i) for i in indices if i % 7 == 2)
-        self._all(lambda i=i: self._roll_out(i, turn) for i in indices if i % 9 == 4)
-        self._all(lambda i=i: self._delete_pod(i, "db-0") for i in indices if i % 2 == 0)
-        self._all(lambda i=i: self._recreate_solo(i) for i in indices)
+        self._all(partial(self._scale, i, turn) for i in indices)
+        self._all(partial(self._recreate_deployment, i) for i in indices if i % 7 == 2)
+        self._all(partial(self._roll_out, i, turn) for i in indices if i % 9 == 4)
+        self._all(partial(self._delete_pod, i, "db-0") for i in indices if i % 2 == 0)
+        self._all(partial(self._recreate_solo, i) for i in indices)
         if turn == 1:
             self._api.delete(f"{RAY}/namespaces/{namespace(0)}/rayjobs/train")
 
@@ -128,17 +129,14 @@ class World:
             metadata["annotations"] = {OWNER: f"person-{index % 5}"}
         return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
-    def _fill(self, index: int) -> Callable[[], None]:
-        def fill() -> None:
-            self._deployments(index)
-            self._batch(index)
-            self._singles(index)
-            if index < 2:
-                self._create(index, f"{DEPLOYMENTS}/%/daemonsets", self._daemonset(index))
-            if index % 5 == 0:
-                self._ray(index)
-
-        return fill
+    def _fill(self, index: int) -> None:
+        self._deployments(index)
+        self._batch(index)
+        self._singles(index)
+        if index < 2:
+            self._create(index, f"{DEPLOYMENTS}/%/daemonsets", self._daemonset(index))
+        if index % 5 == 0:
+            self._ray(index)
 
     def _deployments(self, index: int) -> None:
         web = self._template(index, cpu=60 + 10 * (index % 9), memory=96 + 16 * (index % 5))

@@ -72,21 +72,26 @@ class Api:
         """
         payload = None if body is None else json.dumps(body).encode()
         headers = {**self._headers, "Content-Type": kind}
-        for last in (False, True):
-            connection = self._connection()
-            try:
-                connection.request(method, path, body=payload, headers=headers)
-                answer = connection.getresponse()
-                text = answer.read().decode()
-                break
-            except (HTTPException, OSError) as error:
-                connection.close()
-                self._local.connection = None
-                if last:
-                    raise OSError(f"{method} {self.url}{path}: {error}") from error
-        if answer.status >= 300:
-            raise ApiError(answer.status, text)
+        try:
+            status, text = self._once(method, path, payload, headers)
+        except OSError:
+            status, text = self._once(method, path, payload, headers)
+        if status >= 300:
+            raise ApiError(status, text)
         return text
+
+    def _once(
+        self, method: str, path: str, payload: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, str]:
+        connection = self._connection()
+        try:
+            connection.request(method, path, body=payload, headers=headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        except (HTTPException, OSError) as error:
+            connection.close()
+            self._local.connection = None
+            raise OSError(f"{method} {self.url}{path}: {error}") from error
 
     def watch(self, path: str, *, version: str, seconds: int = 300) -> Iterator[Json]:
         """Raw watch events from `version` on, until the server ends the watch.
