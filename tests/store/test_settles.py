@@ -157,15 +157,15 @@ def test_minutes_travel_as_arrays(store: Store) -> None:
             "resource": ["cpu", "memory"],
             "requested": ArrayColumn(values, 60),
             "used": ArrayColumn(values, 60),
-            "charged": ArrayColumn(values, 60),
+            "charged": ArrayColumn(values, 60, np.array([True, False])),
             "covered": ArrayColumn(np.full(120, 60, np.uint8), 60),
-            "cost_weight": ArrayColumn(values, 60, np.array([True, False])),
+            "price_id": np.ones(2, np.uint64),
         },
     )
     found = store.engine.columns("SELECT * FROM usage_minutes ORDER BY entity")
     assert found["used"].tolist() == values.reshape(2, 60).tolist()
-    assert found["cost_weight"][1].tolist() == values[60:].tolist()
-    lengths = store.engine.rows("SELECT length(cost_weight) AS n FROM usage_minutes ORDER BY n")
+    assert found["charged"][1].tolist() == values[60:].tolist()
+    lengths = store.engine.rows("SELECT length(charged) AS n FROM usage_minutes ORDER BY n")
     assert [row["n"] for row in lengths] == [0, 60]
 
 

@@ -314,7 +314,11 @@ class Engine:
             raise StoreError(f"{token!r} is no deduplication token (letters, digits, . _ : -)")
         if not columns or not len(next(iter(columns.values()))):
             return
-        pieces = encode_block(columns, self._column_types(table))
+        types = self._column_types(table)
+        unknown = sorted(columns.keys() - types.keys())
+        if unknown:
+            raise StoreError(f"table {table} has no column {', '.join(unknown)}")
+        pieces = encode_block(columns, types)
         self._transport.insert(table, list(columns), pieces, token=token)
 
     def _column_types(self, table: str) -> dict[str, ColumnType]:

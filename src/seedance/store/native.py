@@ -189,6 +189,23 @@ class _Cursor:
     def text(self) -> str:
         return bytes(self.take(self.varint())).decode()
 
+    def texts(self, rows: int) -> Column:
+        """Many strings at once; the loop is spelled out since it runs for every cell."""
+        data, at = self.data, self.at
+        found = np.empty(rows, object)
+        for row in range(rows):
+            size = data[at]
+            at += 1
+            if size > 127:  # noqa: PLR2004
+                self.at = at - 1
+                size = self.varint()
+                at = self.at
+            end = at + size
+            found[row] = str(data[at:end], "utf-8")
+            at = end
+        self.at = at
+        return found
+
     def take(self, size: int) -> memoryview:
         start = self.at
         self.at += size
@@ -234,7 +251,7 @@ def _decode(cursor: _Cursor, kind: ColumnType, rows: int) -> Column:
     if kind.name == "Decimal":
         return _narrow_decimals(cursor.array("<i8", rows * 2).reshape(rows, 2))
     if kind.name == "String":
-        return np.array([cursor.text() for _ in range(rows)] or [], dtype=object)
+        return cursor.texts(rows)
     if kind.name == "LowCardinality" and rows:
         return _decode_dictionary(cursor, kind.inner[0])
     if kind.name == "Array" and kind.inner[0].dtype is not None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy.typing as npt
+
 from seedance.facts.errors import UsageError
-from seedance.facts.inventory import Cluster, ClusterId, ObjectVersion, Uid
+from seedance.facts.inventory import Cluster, ClusterId, ObjectVersion
 from seedance.facts.window import Window
 from seedance.store.statements import statement
 from seedance.store.store import Store
@@ -107,9 +109,9 @@ def objects_at(
         "label_keys": list(wanted), "label_values": list(wanted.values()),
         "sort": key, "down": sort.startswith("-"), "limit": limit, "offset": offset,
     }  # fmt: skip
-    rows = store.engine.rows(statement("objects_at"), params)
-    if rows:
-        return [_version(row) for row in rows], rows[0]["found"]
+    page = store.engine.columns(statement("objects_at"), params)
+    if page and len(page["found"]):
+        return _from_columns(page), int(page["found"][0])
     if not offset:
         return [], 0
     # A page behind the last one is empty, yet the total is still asked for.
@@ -153,22 +155,42 @@ def last_sight(store: Store, cluster: str) -> datetime | None:
 
 
 def _versions(store: Store, name: str, params: Mapping[str, object]) -> list[ObjectVersion]:
-    return [_version(row) for row in store.engine.rows(statement(name), params)]
+    return _from_columns(store.engine.columns(statement(name), params))
 
 
-def _version(row: Mapping[str, Any]) -> ObjectVersion:
-    valid_to = row["valid_to"]
-    return ObjectVersion(
-        cluster=ClusterId(row["cluster"]),
-        kind=row["kind"],
-        uid=Uid(row["uid"]),
-        namespace=row["namespace"],
-        name=row["name"],
-        valid_from=row["valid_from"],
-        valid_to=None if valid_to == FOREVER else valid_to,
-        ended=row["ended"],
-        doc=json.loads(row["doc"]),
-    )
+def _from_columns(columns: Mapping[str, npt.NDArray[Any]]) -> list[ObjectVersion]:
+    """Versions from columns: half the price of rows where there are tens of thousands."""
+    if not columns:
+        return []
+    cells = (columns[name].tolist() for name in _COLUMNS)
+    return [
+        ObjectVersion(
+            cluster=cluster,
+            kind=kind,
+            uid=uid,
+            namespace=namespace,
+            name=name,
+            valid_from=_instant(valid_from),
+            valid_to=None if valid_to == _FOREVER_MS else _instant(valid_to),
+            ended=ended,
+            doc=json.loads(doc),
+        )
+        for cluster, kind, uid, namespace, name, valid_from, valid_to, ended, doc in zip(
+            *cells, strict=True
+        )
+    ]
+
+
+_COLUMNS = (
+    *("cluster", "kind", "uid", "namespace", "name"),
+    *("valid_from", "valid_to", "ended", "doc"),
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FOREVER_MS = int(FOREVER.timestamp() * 1000)
+
+
+def _instant(ms: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=ms)
 
 
 def _json(doc: Mapping[str, Any]) -> str:

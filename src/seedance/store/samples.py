@@ -7,7 +7,7 @@ however often it is sent. Values keep all their bits (stale markers are NaNs).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,6 +20,9 @@ from seedance.store.statements import statement
 from seedance.store.store import Store
 
 _PAGE = 50_000
+_PODS_AT_ONCE = 500
+"""Names that one statement carries: over HTTP parameters travel in the address."""
+
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -186,19 +189,18 @@ def last_samples_of_pods(
     `cluster_names` are the values that the samples' cluster may bear; `reach` bounds how far
     back is read (default: all that is kept).
     """
-    rows: Iterable[Mapping[str, Any]] = store.engine.rows(
-        statement("last_samples_of_pods"),
-        {
+    found: dict[tuple[str, str], datetime] = {}
+    keys = [f"{namespace}/{pod}" for namespace, pod in pods]
+    for first in range(0, len(keys), _PODS_AT_ONCE):
+        params = {
             "clusters": list(cluster_names),
-            "pods": [f"{namespace}/{pod}" for namespace, pod in pods],
+            "pods": keys[first : first + _PODS_AT_ONCE],
             "since": _BEGINNING if reach is None else before - reach,
             "before": before,
-        },
-    )
-    found = {}
-    for row in rows:
-        namespace, _, pod = row["key"].partition("/")
-        found[namespace, pod] = row["newest"]
+        }
+        for row in store.engine.rows(statement("last_samples_of_pods"), params):
+            namespace, _, pod = row["key"].partition("/")
+            found[namespace, pod] = row["newest"]
     return found
 
 

@@ -33,7 +33,7 @@ ENGINE = ReplacingMergeTree(at) ORDER BY metric;
 -- The window of remembered tokens covers a replay whose batches span many hours each.
 CREATE TABLE IF NOT EXISTS samples (
     metric_id UInt32, sid UInt64,
-    ts DateTime64(3, 'UTC') CODEC(DoubleDelta, ZSTD(1)), value Float64 CODEC(Gorilla, ZSTD(1)))
+    ts DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)), value Float64 CODEC(Gorilla, ZSTD(1)))
 ENGINE = MergeTree PARTITION BY toStartOfHour(ts) ORDER BY (metric_id, sid, ts)
 SETTINGS non_replicated_deduplication_window = 10000, ttl_only_drop_parts = 1;
 
