@@ -31,6 +31,7 @@ from seedance.manifests.priceentry import GPU_RESOURCES, PriceEntry, ResourcePri
 from seedance.manifests.source import Document, Place, spell
 
 Loaded = tuple[Document, Envelope]
+_Candidate = tuple[Document, PriceRule]
 
 LIST_FACTOR = 50
 """A whole-node price so many times the list price is taken for a price per month."""
@@ -102,18 +103,18 @@ def mixed_currencies(books: Sequence[tuple[Document, PriceBook]]) -> Iterator[Ma
 
 def tied_entries(books: Sequence[tuple[Document, PriceBook]]) -> Iterator[ManifestError]:
     """Two entries of equal rank that can match one node at one instant."""
-    ranked: dict[tuple[bool, int, int, float], list[tuple[Document, PriceRule]]] = defaultdict(list)
+    ranked: dict[tuple[bool, int, int, float], list[_Candidate]] = defaultdict(list)
     for document, book in books:
         for rule in book.rules:
             ranked[rule.rank].append((document, rule))
     for group in ranked.values():
-        for (first_document, first), (document, rule) in _pairs(group):
+        for one, other in sorted(_close_pairs(group)):
+            (first_document, first), (document, rule) = group[one], group[other]
             if first.overlaps(rule) and first.could_share_a_node(rule):
-                place: Place = ("spec", "entries", rule.index)
                 where = _where(first_document, ("spec", "entries", first.index))
                 yield _error(
                     document,
-                    place,
+                    ("spec", "entries", rule.index),
                     f"{rule.book}/{rule.entry.name} ties with {first.book}/{first.entry.name} "
                     f"({where}): a node could match both, and neither is first",
                     hint="give one of them a higher priority, a more specific node selector or a "
@@ -121,19 +122,21 @@ def tied_entries(books: Sequence[tuple[Document, PriceBook]]) -> Iterator[Manife
                 )
 
 
-def _pairs(
-    group: Sequence[tuple[Document, PriceRule]],
-) -> Iterator[tuple[tuple[Document, PriceRule], tuple[Document, PriceRule]]]:
-    """Pairs that could share a node as far as instance types go; long price lists name one each."""
-    by_type: dict[str, list[tuple[Document, PriceRule]]] = defaultdict(list)
-    for item in group:
-        for name in item[1].wants.get("instance_type") or ("",):
-            by_type[name].append(item)
+def _close_pairs(group: Sequence[_Candidate]) -> set[tuple[int, int]]:
+    """Pairs, by position, that could share a node as far as their instance types go.
+
+    Long price lists name one type an entry, so this is far less than every pair.
+    """
+    by_type: dict[str, list[int]] = defaultdict(list)
+    for position, (_, rule) in enumerate(group):
+        for name in rule.wants.get("instance_type") or ("",):
+            by_type[name].append(position)
     untyped = by_type.pop("", [])
-    yield from combinations(untyped, 2)
-    for items in by_type.values():
-        yield from combinations(items, 2)
-        yield from ((one, other) for one in untyped for other in items)
+    pairs = set(combinations(untyped, 2))
+    for positions in by_type.values():
+        pairs |= set(combinations(positions, 2))
+        pairs |= {(min(one, two), max(one, two)) for one in untyped for two in positions}
+    return pairs
 
 
 def tied_rules(rules: Sequence[tuple[Document, OwnershipRules]]) -> Iterator[ManifestError]:

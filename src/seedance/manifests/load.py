@@ -13,7 +13,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ KINDS: Mapping[str, type[Envelope]] = {"PriceBook": PriceBook, "OwnershipRules":
 """Every kind of manifest that can be given as a file."""
 
 SUFFIXES = (".yaml", ".yml")
-_SHEET = "list-prices.yaml"
+_SHEET = Path(__file__).parent / "sheets" / "list-prices.yaml"
 _MOST_ERRORS = 20
 
 
@@ -69,8 +68,7 @@ def load_text(text: str, *, file: str = "<text>") -> Manifests:
 @cache
 def builtin_books() -> tuple[PriceBook, ...]:
     """The built-in sheet of list prices."""
-    sheet = resources.files("seedance.manifests") / "sheets" / _SHEET
-    found = documents(sheet.read_text(encoding="utf-8"), file=_SHEET)
+    found = documents(_SHEET.read_text(encoding="utf-8"), file=_SHEET.name)
     return tuple(ListedBook.model_validate(document.data) for document in found)
 
 

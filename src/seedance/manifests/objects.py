@@ -51,7 +51,7 @@ class Model(BaseModel):
     """A part of a manifest: frozen, camelCase on paper, unknown keys refused."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, extra="forbid", frozen=True, validate_default=False
+        alias_generator=to_camel, extra="forbid", frozen=True, defer_build=True
     )
 
 

@@ -29,6 +29,8 @@ _MAX_DEPTH = 40
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?|[-+]?[0-9]+\.")
 _TAG = "tag:yaml.org,2002:"
+_COLLECTIONS = frozenset({_TAG + "map", _TAG + "seq"})
+_UNTAGGED = "leave the tag out"
 _TRUE = frozenset({"true", "yes", "on"})
 
 
@@ -98,6 +100,8 @@ class _Builder:
         self.lines.setdefault(place, node.start_mark.line + 1)
         if len(place) > _MAX_DEPTH or self.count > _MAX_VALUES:
             raise self.wrong("nested too deeply or too many values", node, place)
+        if not isinstance(node, yaml.ScalarNode) and node.tag not in _COLLECTIONS:
+            raise self.wrong(f"the tag {node.tag} is not read", node, place, hint=_UNTAGGED)
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, place)
         if isinstance(node, yaml.SequenceNode):
@@ -137,7 +141,7 @@ class _Builder:
             return text.lower() in _TRUE
         if tag in {"int", "float"}:
             return self.number(text, node, place)
-        raise self.wrong(f"the tag {node.tag} is not read", node, place, hint="write plain text")
+        raise self.wrong(f"the tag {node.tag} is not read", node, place, hint=_UNTAGGED)
 
     def number(self, text: str, node: yaml.Node, place: Place) -> int | Decimal:
         if _INTEGER.fullmatch(text):
