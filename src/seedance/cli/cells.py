@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta, tzinfo
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from seedance.cli.terminal import safe
 from seedance.facts.window import parse_instant
 
 UNKNOWN = "-"
+
+_EXACT = Context(prec=60)
+"""Sums have up to 38 digits; the default context would refuse to round them."""
 
 _GIB = 2**30
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
@@ -49,7 +52,7 @@ def _figure(value: Decimal | None, places: int) -> str:
     if value is None:
         return UNKNOWN
     smallest = Decimal(1).scaleb(-places)
-    rounded = value.quantize(smallest)
+    rounded = value.quantize(smallest, context=_EXACT)
     if value and not rounded:
         return f"<{smallest:f}" if value > 0 else f">-{smallest:f}"
     return f"{rounded or abs(rounded):f}"  # no minus before a zero

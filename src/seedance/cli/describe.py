@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import tzinfo
 from typing import Annotated, Any
 
 import typer
 
 from seedance.cli import cells, options
 from seedance.cli.costtable import cost_table
-from seedance.cli.get import KindArgument, one
+from seedance.cli.get import KindArgument, one, utc_now
 from seedance.cli.grammar import as_typed
 from seedance.cli.kinds import CLUSTERS, NODES, PODS, WORKLOADS, Kind, kind_and_name, table_of
 from seedance.cli.options import Output
@@ -58,7 +58,7 @@ def describe(
         )
     place = session.namespace(namespace, everywhere=False) if what.namespaced else ""
     zone_name = session.zone(zone)
-    moment = format_instant(parse_at(at, now=datetime.now(UTC))) if at else None
+    moment = format_instant(parse_at(at, now=utc_now())) if at else None
     answer = one(
         session.client(), what, wanted, {"cluster": cluster, "namespace": place, "at": moment}
     )
@@ -206,7 +206,7 @@ def _differences(before: Item, after: Item) -> Iterator[str]:
 def _related(body: Item, zone: tzinfo) -> Iterator[str]:  # noqa: ARG001
     related = body.get("related") or ()
     if related:
-        now = cells.instant(body.get("at")) or datetime.now(UTC)
+        now = cells.instant(body.get("at")) or utc_now()
         table = table_of(PODS, related, now=now, one_namespace=False)
         yield from _section("Pods", table)
 

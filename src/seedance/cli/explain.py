@@ -13,7 +13,6 @@ from typing import Annotated
 import typer
 
 from seedance.cli.output import show_text
-from seedance.facts import words
 from seedance.facts.errors import NotFoundError
 
 GROUPS = ("reason", "flag", "kind", "key", "measure", "dimension")
@@ -22,6 +21,8 @@ GROUPS = ("reason", "flag", "kind", "key", "measure", "dimension")
 
 def word_codes() -> Iterator[str]:
     """Codes of the catalogue that can be explained: `reason:no-owner-key`."""
+    from seedance.facts import words  # noqa: PLC0415  # the catalogue is large
+
     for code in words.CATALOGUES["en"]:
         if code.partition(":")[0] in GROUPS and words.sentence(code):
             yield code
@@ -29,7 +30,9 @@ def word_codes() -> Iterator[str]:
 
 def topics() -> list[str]:
     """All words and kinds that can be explained, for completion."""
-    return sorted({code.partition(":")[2] for code in word_codes()} | set(_kinds()))
+    from seedance.manifests import explain as fields  # noqa: PLC0415
+
+    return sorted({code.partition(":")[2] for code in word_codes()} | set(fields.kinds()))
 
 
 def explain(
@@ -49,13 +52,20 @@ def explain(
       seedancectl explain no-owner-key
       seedancectl explain __idle__
     """
-    said = _word(topic) or _field(topic)
+    said = _word(topic)
     if not said:
-        near = get_close_matches(topic, topics(), n=3)
-        raise NotFoundError(
-            f"nothing is known of {topic!r}",
-            hint=f"did you mean {', '.join(near)}?" if near else "see: docs/reference/reasons.md",
-        )
+        from seedance.manifests import explain as fields  # noqa: PLC0415  # brings pydantic
+
+        kind = topic.partition(".")[0].lower()
+        if kind not in {known.lower() for known in fields.kinds()}:
+            near = get_close_matches(topic, topics(), n=3)
+            raise NotFoundError(
+                f"nothing is known of {topic!r}",
+                hint=f"did you mean {', '.join(near)}?"
+                if near
+                else "see docs/reference/reasons.md",
+            )
+        said = fields.render(fields.explain(topic))
     show_text(said)
 
 
@@ -66,19 +76,11 @@ def _word(topic: str) -> str:
 
 
 def _said(code: str) -> str:
+    from seedance.facts import words  # noqa: PLC0415
+
     phrase = words.phrase(code)
     group, _, word = code.partition(":")
     lines = [f"{group.upper()}: {word} ({phrase.name})", f"  {phrase.sentence}"]
     if phrase.step:
         lines.append(f"  Next: {phrase.step}")
     return "\n".join(lines)
-
-
-def _field(topic: str) -> str:
-    from seedance.manifests.explain import explain as explain_field  # noqa: PLC0415
-
-    return explain_field(topic)
-
-
-def _kinds() -> list[str]:
-    return ["PriceBook", "OwnershipRules"]

@@ -65,7 +65,7 @@ def get(
     what, wanted = kind_and_name(kind, name)
     place = session.namespace(namespace, everywhere=all_namespaces) if what.namespaced else ""
     _check_together(wanted, selector=selector, at=at, watch=watch, output=output)
-    now = datetime.now(UTC)
+    now = utc_now()
     moment = parse_at(at, now=now) if at else None
     params: Params = {
         "cluster": cluster,
@@ -84,13 +84,18 @@ def get(
     def laid_out(answer: Answer) -> Table:
         body = answer.json()
         items = [body["object"]] if wanted else body["items"]
-        then = moment or datetime.now(UTC)
+        then = moment or utc_now()
         return table_of(what, items, now=then, one_namespace=bool(place))
 
     if watch:
         _watch(lambda: laid_out(look()), output)
         return
     _show(look(), laid_out, output, nothing=_nothing(place))
+
+
+def utc_now() -> datetime:
+    """The client's clock: `--at 2h` and ages count from here."""
+    return datetime.now(UTC)
 
 
 def one(client: Client, kind: Kind, name: str, params: Params) -> Answer:

@@ -14,6 +14,8 @@ from seedance.cli.options import Output
 from seedance.cli.tables import Table, as_csv, lay_out
 from seedance.cli.terminal import styled
 
+_PIECE = 1 << 16
+
 
 def is_document(output: Output) -> bool:
     """Whether the format shows the API's document rather than a table."""
@@ -52,5 +54,8 @@ def show_table(table: Table, output: Output) -> None:
 
 def show_text(text: str) -> None:
     """Text on stdout, with one line end after it."""
-    if text:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    if text and not text.endswith("\n"):
+        text += "\n"
+    # In pieces: an unbuffered stream forgets the rest of a write that its reader cut short.
+    for start in range(0, len(text), _PIECE):
+        sys.stdout.write(text[start : start + _PIECE])
