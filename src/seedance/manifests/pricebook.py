@@ -26,11 +26,11 @@ from seedance.manifests.objects import (
     refusal,
 )
 from seedance.manifests.priceentry import (
-    DEFAULT_WEIGHTS,
     MAX_PRIORITY,
     Discount,
     PriceEntry,
     SplitWeights,
+    default_weights,
 )
 
 
@@ -213,7 +213,7 @@ class PriceBook(Envelope):
                 len(wants),
                 start.timestamp() if start else -1e18,
             ),
-            weights=weights or DEFAULT_WEIGHTS,
+            weights=weights or default_weights(),
             default_weights=weights is None,
             discount=entry.discount or spec.discount,
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -194,7 +194,8 @@ class PriceEntry(Validity):
 
     name: Name = Field(description="Name of the entry, unique in the book; cost rows point to it.")
     node: NodeSelector = Field(
-        default=NodeSelector(), description="Which nodes this entry is for. Without it: all."
+        default_factory=NodeSelector,
+        description="Which nodes this entry is for. Without it: all.",
     )
     node_hour: Amount | None = Field(
         default=None,
@@ -240,26 +241,29 @@ class PriceEntry(Validity):
         return self
 
 
-DEFAULT_WEIGHTS = SplitWeights.model_validate(
-    {
-        "cpu": "7.46",
-        "memory": "1",
-        "gpu": {
-            "default": "224",
-            "byModel": {
-                "T4": "83",
-                "L4": "132",
-                "V100": "585",
-                "A10G": "190",
-                "A10": "190",
-                "A100": "690",
-                "A100-80GB": "930",
-                "L40S": "375",
-                "H100": "2300",
-                "H200": "2200",
-                "B200": "2900",
-            },
+_DEFAULT_WEIGHTS = {
+    "cpu": "7.46",
+    "memory": "1",
+    "gpu": {
+        "default": "224",
+        "byModel": {
+            "T4": "83",
+            "L4": "132",
+            "V100": "585",
+            "A10G": "190",
+            "A10": "190",
+            "A100": "690",
+            "A100-80GB": "930",
+            "L40S": "375",
+            "H100": "2300",
+            "H200": "2200",
+            "B200": "2900",
         },
-    }
-)
-"""Weights where neither entry nor book has any; see "Default weights" in the explanation."""
+    },
+}
+
+
+@cache
+def default_weights() -> SplitWeights:
+    """Weights where neither entry nor book has any; see "Default weights" in the explanation."""
+    return SplitWeights.model_validate(_DEFAULT_WEIGHTS)
