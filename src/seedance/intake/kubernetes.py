@@ -33,6 +33,13 @@ _LONGEST_WAIT = 300
 _TEXT_MAX = 64 << 20
 _AGENT = "seedance"
 
+
+class FaultError(UnreachableError):
+    """The server answers, but not what was asked: 5xx, or a status that makes no sense."""
+
+    code = "fault"
+
+
 Params = Mapping[str, str]
 
 
@@ -68,14 +75,14 @@ class Connection:
             UsageError: if the credentials are not usable.
             RefusedError: 401 after the credentials were read anew (UnauthenticatedError), 403.
             GoneError: 410.  NotFoundError: 404.  BusyError: 429, and 503 that says how long.
-            UnreachableError: no answer, or one that makes no sense.
+            UnreachableError: no answer; FaultError, one of its kinds: one that makes no sense.
         """
         async with self._answer(path, params, doing=doing) as response:
             body = await response.aread()
         try:
             return json.loads(body)
         except ValueError:
-            raise UnreachableError(f"{self.server} answered no JSON to {doing}") from None
+            raise FaultError(f"{self.server} answered no JSON to {doing}") from None
 
     async def get_text(
         self, path: str, *, doing: str = "", read_timeout: float | None = None
@@ -227,7 +234,7 @@ def error_of(status: int, text: str, *, retry_after: str | None = None) -> Seeda
         return BusyError(text, retry_after=_seconds(retry_after, default=5))
     if status == HTTPStatus.SERVICE_UNAVAILABLE and retry_after:
         return BusyError(text, retry_after=_seconds(retry_after, default=5))
-    return UnreachableError(text)
+    return FaultError(text)
 
 
 def _seconds(retry_after: str | None, *, default: int) -> int:

@@ -27,10 +27,15 @@ from seedance.facts.errors import (
     SeedanceError,
 )
 from seedance.intake.inventory import Resource
-from seedance.intake.kubernetes import Connection, GoneError, error_of
+from seedance.intake.kubernetes import Connection, FaultError, GoneError, error_of
 from seedance.intake.meta import Json
 
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
+_SILENT = 2
+"""Watches in a row that told nothing, not even a bookmark, before the version is not believed:
+a server whose data went back (a restored backup) is silent until it is ahead of us again."""
+_FAULTS = 3
+"""Faults in a row after which the version itself may be what the server cannot bear."""
 _TYPES = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
 
 
@@ -118,11 +123,14 @@ class _Follower:
         self._failures = 0  # in a row, without anything told in between
         self._forgotten = 0  # 410 in a row, likewise
         self._torn = 0  # 410 in the middle of a list, in a row
+        self._silent = 0  # watches that were open and told nothing at all, in a row
         self._since: float | None = None
 
     async def attempt(self) -> AsyncGenerator[News, None]:
         """One list, if one is due, and one watch."""
         self._since = None
+        if self._silent >= _SILENT:
+            self._version, self._silent = "", 0
         if not self._version:
             async with aclosing(self._list()) as pages:
                 async for page in pages:
@@ -147,6 +155,8 @@ class _Follower:
             self._failures = 0
             return None
         self._failures += 1
+        if isinstance(error, FaultError) and self._failures > _FAULTS:
+            self._version = ""
         return Trouble(error, self._pause_after(error))
 
     def _lasted(self) -> bool:
@@ -204,6 +214,7 @@ class _Follower:
             async for batch in batches:
                 if self._since is None:
                     self._since = asyncio.get_running_loop().time()
+                    self._silent += 1
                     yield Alive(current=False)
                 for news in self._read(batch):
                     yield news
@@ -223,7 +234,7 @@ class _Follower:
             else:
                 events.append((kind, document))
         if events or current:
-            self._failures = self._forgotten = 0
+            self._failures = self._forgotten = self._silent = 0
         if events:
             yield Changes(events)
         if current:
