@@ -20,6 +20,7 @@ from seedance.facts.prices import NodePrice, Unpriced
 from seedance.facts.window import Window
 from seedance.manifests.load import load_text
 from seedance.manifests.pricebook import PriceBook
+from seedance.manifests.priceentry import default_weights
 
 PAGE = Path(__file__).parents[2] / "docs" / "explain" / "prices.md"
 GIB = 2.0**30
@@ -112,6 +113,20 @@ def test_the_shares_of_eight_h100_that_the_page_states(
     found = price(book(entry), machine)
     share = dict(found.per_hour)["nvidia.com/gpu"] / found.total
     assert f"{share:.2f}" == model_share
+
+
+def test_the_default_weights_are_those_of_the_page() -> None:
+    heads, _, figures = (
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in PAGE.read_text().split("| T4 |", 1)[1].splitlines()[:3]
+    )
+    stated = dict(zip(["T4", *heads], figures, strict=True))
+    weights = default_weights()
+    found = dict(weights.gpu.by_model) | {"any other": weights.gpu.default}
+    assert found.pop("A10G") == found["A10"]
+    found["A10, A10G"] = found.pop("A10")
+    assert found == {model: Decimal(figure) for model, figure in stated.items()}
+    assert (weights.cpu, weights.memory) == (Decimal("7.46"), 1)
 
 
 def test_the_weights_of_the_split_are_told_in_the_source() -> None:

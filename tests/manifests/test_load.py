@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from seedance.facts.errors import ManifestError
-from seedance.manifests.load import builtin_books, load_manifests, load_text
+from seedance.manifests.load import builtin_books, check_store_currency, load_manifests, load_text
 from seedance.manifests.source import documents
 
 ROOT = Path(__file__).parents[2]
@@ -157,6 +157,10 @@ SHAPES = {
     "empty instance type": (
         entries('{name: a, node: {instanceType: ""}, nodeHour: 1}'),
         "f.yaml:8: spec.entries[0].node.instanceType",
+    ),
+    "mistyped capacity type": (
+        entries("{name: a, node: {capacityType: on_demand}, nodeHour: 1}"),
+        "f.yaml:8: spec.entries[0].node.capacityType",
     ),
     "cpu among others": (
         entries("{name: a, perResource: {resources: {cpu: 1}}}"),
@@ -319,6 +323,14 @@ def test_books_in_another_currency_leave_the_built_in_sheet_out_and_say_so() -> 
     assert [book.name for book in found.books] == ["mine"]
     assert found.currency == "CNY"
     assert "CNY" in found.notes[0]
+
+
+def test_a_store_keeps_its_currency() -> None:
+    found = load_text(entries(GOOD))
+    check_store_currency(found, [])
+    check_store_currency(found, ["USD", ""])
+    with pytest.raises(ManifestError, match="books are in USD, the costs in this store in CNY"):
+        check_store_currency(found, ["CNY"])
 
 
 def test_a_book_can_switch_the_built_in_sheet_off() -> None:

@@ -104,7 +104,7 @@ def _price_at(
     known: dict[int, Priced],
 ) -> Priced:
     best = max(
-        (rule for rule in rules if _holds(rule, at)),
+        (rule for rule in rules if rule.holds_at(at)),
         key=lambda rule: (rule.rank, rule.book, rule.entry.name),
         default=None,
     )
@@ -114,12 +114,6 @@ def _price_at(
     if id(best) not in known:
         known[id(best)] = _applied(best, node)
     return known[id(best)]
-
-
-def _holds(rule: PriceRule, at: datetime) -> bool:
-    return (rule.valid_from is None or rule.valid_from <= at) and (
-        rule.valid_to is None or at < rule.valid_to
-    )
 
 
 @dataclass(frozen=True, slots=True)

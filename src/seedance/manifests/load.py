@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -63,6 +63,26 @@ def load_manifests(paths: Sequence[Path]) -> Manifests:
 def load_text(text: str, *, file: str = "<text>") -> Manifests:
     """The manifests in `text`, as `load_manifests`; `file` is the name that errors give."""
     return _assembled(list(documents(text, file=file)))
+
+
+def check_store_currency(manifests: Manifests, stored: Collection[str]) -> None:
+    """Refuse manifests in another currency than the costs that a store already holds.
+
+    Args:
+        manifests: what was loaded.
+        stored: currencies of the prices in the store.
+
+    Raises:
+        ManifestError: naming both currencies.
+    """
+    others = sorted({currency for currency in stored if currency} - {manifests.currency})
+    if others:
+        raise ManifestError(
+            f"the price books are in {manifests.currency}, the costs in this store in "
+            f"{', '.join(others)}",
+            hint="a store has one currency and Seedance does not convert: state the prices in "
+            f"{others[0]}, or start with an empty --data folder",
+        )
 
 
 @cache

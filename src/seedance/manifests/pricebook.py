@@ -138,6 +138,12 @@ class PriceRule:
     default_weights: bool
     discount: Discount | None
 
+    def holds_at(self, at: datetime) -> bool:
+        """Whether `at` lies in [valid_from, valid_to)."""
+        return (self.valid_from is None or self.valid_from <= at) and (
+            self.valid_to is None or at < self.valid_to
+        )
+
     def fits(self, node: Node) -> bool:
         """Whether the selector matches `node`."""
         for name, values in self.wants.items():

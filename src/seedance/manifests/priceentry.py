@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache, cached_property
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -44,6 +44,13 @@ OneOf = Annotated[
     TypeWords("text or list of texts"),
 ]
 """One value, or several of which any will do."""
+
+
+CapacityTypes = Annotated[
+    tuple[Literal["on-demand", "spot", "reserved"], ...],
+    BeforeValidator(_listed),
+    TypeWords("on-demand, spot or reserved, or a list of them"),
+]
 
 
 def words_of(model: str) -> frozenset[str]:
@@ -110,9 +117,7 @@ class NodeSelector(Model):
     instance_type: OneOf = Field(
         default=(), description="Instance type (label node.kubernetes.io/instance-type)."
     )
-    capacity_type: OneOf = Field(
-        default=(), description="How it was bought: on-demand, spot or reserved."
-    )
+    capacity_type: CapacityTypes = Field(default=(), description="How it was bought.")
     zone: OneOf = Field(default=(), description="Zone (label topology.kubernetes.io/zone).")
     region: OneOf = Field(default=(), description="Region (label topology.kubernetes.io/region).")
     pool: OneOf = Field(default=(), description="Node pool or node group.")
