@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from seedance.facts.words_en_intake import INTAKE
 from seedance.facts.words_en_pages import PAGES
 from seedance.facts.words_en_places import PLACES
 from seedance.facts.words_phrase import Phrase
@@ -85,7 +86,7 @@ _REASONS = {
         "Check the key's spelling; keys are compared as written, dots and slashes included.",
     ),
     "reason:no-metrics": Phrase(
-        "no metrics",
+        "usage missing",
         "No usage arrived for a pod that could use more than it requests, so the rest of its node "
         "cannot be called idle.",
         "Open Status: see which source should report this node, and why it does not.",
@@ -220,6 +221,7 @@ ENGLISH: Mapping[str, Phrase] = MappingProxyType(
         **_FLAGS,
         **_MEASURES,
         **_DIMENSIONS,
+        **INTAKE,
         **PAGES,
         **PLACES,
     }

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from datetime import datetime
 from struct import unpack_from
 
 import cramjam
@@ -20,7 +21,7 @@ import numpy as np
 from seedance.facts.errors import IntakeError, MediaTypeError, TooLargeError
 from seedance.facts.limits import Limits
 from seedance.facts.rejections import LeftOut
-from seedance.intake.decoded import Decoded
+from seedance.intake.decoded import Decoded, Decoder
 from seedance.intake.labelset import are_labels
 from seedance.intake.peel import peel
 from seedance.intake.wire import MORE, read_field, read_fields, read_varint
@@ -70,6 +71,15 @@ def decode(body: bytes, *, limits: Limits, known: Collection[bytes] = ()) -> Dec
         IntakeError: if it is no snappy block or no remote-write message.
     """
     return scan(unpack(body, limits=limits), known=known)
+
+
+def decoder(limits: Limits) -> Decoder:
+    """`decode` under these limits, as the recorder wants it."""
+
+    def bound(body: bytes, now: datetime, known: Collection[bytes]) -> Decoded:  # noqa: ARG001
+        return decode(body, limits=limits, known=known)
+
+    return bound
 
 
 def unpack(body: bytes, *, limits: Limits) -> bytes:

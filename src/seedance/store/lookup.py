@@ -32,10 +32,23 @@ def samples_between(
     return SampleColumns(found["sid"].view(np.int64), found["ts"].view(np.int64), found["value"])
 
 
+def newest_of(
+    store: Store, *, metric_ids: Collection[int], sids: Collection[int]
+) -> dict[int, int]:
+    """The ms of the newest stored sample of each of these series; without any, left out."""
+    found = store.engine.columns(
+        statement("newest_of"), {"metric_ids": sorted(metric_ids), "sids": sorted(sids)}
+    )
+    if not found:
+        return {}
+    return dict(zip(found["sid"].tolist(), found["ts"].view(np.int64).tolist(), strict=True))
+
+
 def sync_inserts(store: Store) -> None:
     """From now on a sample is on the disk when its insert returns, and stays so over merges.
 
     Without this a power cut can take the last seconds, whatever the write-ahead log did, since
     a batch leaves the log when it is in the store. Costs a few syncs per insert.
     """
-    store.engine.command(statement("sync_samples"))
+    for name in ("sync_samples", "sync_series", "sync_metrics"):
+        store.engine.command(statement(name))

@@ -40,6 +40,8 @@ from seedance.store.logformat import (
     read_segment,
 )
 
+NO_BATCH: Token = f"{0:016x}-{0:08x}"
+
 log = structlog.get_logger()
 
 Fsync = Literal["always", "interval", "never"]
@@ -142,7 +144,7 @@ class Wal:
     def append(self, entry: Entry, *, taken: int) -> None:
         """Write a body into the open batch; `taken` of its samples count.
 
-        On return it survives the death of the process. With `fsync="always"` follow with `sync`.
+        On return it survives the death of the process; `sync_if_due` brings it to the disk.
 
         Raises:
             BusyError: if it could not be written (disk full); the log is as it was before.
@@ -152,7 +154,15 @@ class Wal:
             segment.open.add(self.token)
             self._bodies += 1
             self._samples += taken
-        if self.fsync == "interval" and time.monotonic() - self._synced_at >= _INTERVAL_S:
+
+    def sync_if_due(self) -> None:
+        """`sync` as often as `fsync` asks for; call it before an answer goes out.
+
+        Raises:
+            BusyError: if the disk refuses.
+        """
+        due = time.monotonic() - self._synced_at >= _INTERVAL_S
+        if self.fsync == "always" or (self.fsync == "interval" and due):
             self.sync()
 
     def sync(self) -> None:
@@ -219,6 +229,15 @@ class Wal:
             for segment in self._segments:
                 segment.open.discard(token)
             self._retire()
+
+    def probe(self) -> None:
+        """Write a few bytes that mean nothing, to learn whether the log can be written.
+
+        Raises:
+            BusyError: if it cannot.
+        """
+        with self._lock:
+            self._write(done_record(NO_BATCH))
 
     def keep_aside(self, token: Token, reason: str) -> None:
         """A batch of an earlier run holds bytes that cannot be used: keep its segments."""
