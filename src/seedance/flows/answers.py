@@ -124,6 +124,15 @@ class Total(Answer):
     efficiency: float | None = None
 
 
+class StepTotal(Answer):
+    """The sum of every shown row of one time step, over all pages."""
+
+    start: Instant
+    end: Instant
+    cost: Amount | None
+    idle: Amount | None = None
+
+
 class Share(Answer):
     """A share that names its numerator."""
 
@@ -164,6 +173,9 @@ class CostAnswer(Answer):
     items: list[CostItem]
     hidden: Hidden
     total: Total
+    steps: list[StepTotal] = Field(
+        default_factory=list, description="Totals per time step; empty without a step."
+    )
     shares: dict[str, Share] = Field(default_factory=dict)
     page: Page
     links: Links
