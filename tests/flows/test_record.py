@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from remote_write_messages import body, message, named, pack, series
-
 from seedance.facts.errors import BusyError, IntakeError
 from seedance.facts.inventory import Cluster, ClusterId
 from seedance.facts.limits import Limits

@@ -115,6 +115,7 @@ class Wal:
         wal = cls(folder, fsync=fsync, segment_bytes=segment_bytes)
         for path in sorted(folder.glob("*.wal")):
             wal._read_back(path)
+        wal._note_missing()
         wal._retire()
         return wal
 
@@ -324,12 +325,16 @@ class Wal:
             segment.open.add(record.token)
             left.places.append((segment.path, record.at, record.size))
             return
-        left.closed = True
-        if record.bodies > len(left.places):
-            missing = record.bodies - len(left.places)
-            self._report(segment, f"{missing} bodies of batch {record.token} are missing")
-        if not left.places:
-            del self._left[record.token]
+        left.closed, left.bodies = True, record.bodies
+
+    def _note_missing(self) -> None:
+        """Report batches of which bodies are gone; those without any need nothing more."""
+        for token, left in list(self._left.items()):
+            if left.bodies > len(left.places):
+                text = f"{left.bodies - len(left.places)} bodies of batch {token} are missing"
+                self._report(self._segments[-1], text)
+            if not left.places:
+                del self._left[token]
 
     def _note_gap(self, segment: _Segment, gap: Gap) -> None:
         if gap.torn:
@@ -353,6 +358,8 @@ class Wal:
             if segment is newest and self._file is not None:
                 return
             try:
+                if self._file is not None and self.fsync != "never":
+                    os.fdatasync(self._file)  # that it is done must outlast what was done
                 _take_away(segment)
             except OSError as error:
                 log.warning("log-segment-stays", segment=segment.path.name, error=str(error))
