@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import PurePath
 from typing import Any
@@ -115,14 +116,23 @@ def _is_plain(param: Any) -> bool:
     return plain or (isinstance(wanted, type) and issubclass(wanted, StrEnum))
 
 
+def without_pydantic(params: Iterable[Any]) -> None:
+    """Let the plain ones of these parameters be read by `Plain`.
+
+    Where typer has no such place any more, its own slower way is taken.
+    """
+    for param in filter(_is_plain, params):
+        param._runtime_param = Plain()  # noqa: SLF001  # typer offers no public way
+
+
 class Verb(TyperCommand):
     """A command whose help starts with examples, and which starts without pydantic."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for param in filter(_is_plain, self.params):
-            # Where typer has no such place any more, its own slower way is taken.
-            param._runtime_param = Plain()  # type: ignore[attr-defined]  # noqa: SLF001
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, the help option among them."""
+        params = super().get_params(ctx)
+        without_pydantic(params)
+        return params
 
     def get_help(self, ctx: Any) -> str:
         """The help text."""
@@ -138,10 +148,11 @@ class Verbs(TyperGroup):
 
     command_class = Verb
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for param in filter(_is_plain, self.params):
-            param._runtime_param = Plain()  # type: ignore[attr-defined]  # noqa: SLF001
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, the help option among them."""
+        params = super().get_params(ctx)
+        without_pydantic(params)
+        return params
 
     def get_help(self, ctx: Any) -> str:
         """The help text."""
