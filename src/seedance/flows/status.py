@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from seedance.flows.answers import Health, StatusAnswer
-
-if TYPE_CHECKING:
-    from seedance.store.store import Store
+from seedance.flows.answers import Health, SettleOf, StatusAnswer, TableSize
+from seedance.store.lists import newest_settles, series_by_door
+from seedance.store.objects import clusters
+from seedance.store.reports import cluster_names
+from seedance.store.store import Store
 
 Telling = Callable[[], Any]
 """A part's own account of itself: a dataclass or a mapping, taken when asked."""
@@ -73,18 +74,58 @@ def health(parts: Parts) -> list[Health]:
 
 def status(store: Store, parts: Parts, *, now: datetime, version: str) -> StatusAnswer:
     """Everything that the status page shows."""
-    checks = health(parts)
+    settled = settles(store, now=now)
+    checks = [*health(parts), *_invariants(settled)]
+    sizes = store.size()
     return StatusAnswer(
         version=version,
         at=now,
         started=parts.started,
-        ready=all(check.healthy for check in checks),
+        ready=all(check.healthy for check in health(parts)),
         health=checks,
+        clusters=[
+            {"id": c.id, "name": c.name, "firstSeen": _plain(c.first_seen)} for c in clusters(store)
+        ],
         recorder=told(parts.recorder()),
         watches=[told(tell()) for tell in parts.watches],
         scrapes=[told(tell()) for tell in parts.scrapes],
+        sources=series_by_door(store),
+        settles=settled,
+        store=[TableSize(name=n, rows=s.rows, bytes=s.bytes) for n, s in sorted(sizes.items())],
         manifests=told(parts.manifests()),
     )
+
+
+def settles(store: Store, *, now: datetime) -> list[SettleOf]:
+    """The newest settled hour of each cluster, and whether its sums are right."""
+    names = cluster_names(store)
+    return [
+        SettleOf(
+            cluster=row["cluster"],
+            cluster_name=names.get(row["cluster"], row["cluster"]),
+            hour=row["hour"],
+            ended=row["done"],
+            seconds=(row["done"] - row["begun"]).total_seconds(),
+            rows=row["row_count"],
+            provisional=bool(row["open"]),
+            violations=row["broken"],
+            violation_text=row["broken_text"],
+            lag_seconds=max(0.0, (now - row["done"]).total_seconds()),
+        )
+        for row in newest_settles(store)
+    ]
+
+
+def _invariants(settled: Sequence[SettleOf]) -> list[Health]:
+    """A sum that is off is said loudly, though the server goes on serving."""
+    return [
+        Health(
+            name=f"sums {row.cluster_name}",
+            healthy=not row.violations,
+            reason=row.violation_text and f"{row.violations} violated: {row.violation_text}",
+        )
+        for row in settled
+    ]
 
 
 def _health(name: str, account: Mapping[str, Any]) -> Health:
