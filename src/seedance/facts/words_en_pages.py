@@ -8,27 +8,31 @@ from types import MappingProxyType
 from seedance.facts.words_phrase import Phrase
 
 _PAGES = {
-    "page:spent": Phrase("", "{who} cost {cost} {when}, {unused} of it charged but never used."),
+    "page:spent": Phrase(
+        "", "{who} cost {cost} {when}; {unused} of it was requested but never used."
+    ),
     "page:top": Phrase("", "{first} and {second} account for {share}."),
     "page:top-one": Phrase("", "{first} accounts for {share}."),
-    "page:idle": Phrase("", "Another {idle} was idle capacity, {share} of all node cost."),
+    "page:idle": Phrase("", "A further {idle} was idle capacity, {share} of all node cost."),
     "page:idle-none": Phrase("", "No node capacity was idle."),
     "page:unattributed": Phrase("", "{cost} cannot be given to anyone yet."),
     "page:unpriced": Phrase("", "{hours} have no price and are not in these figures."),
     "page:total": Phrase("Total of the window", ""),
+    "page:shown": Phrase("Left by the filter", ""),
     "page:sum": Phrase("Sum", ""),
     "page:cost": Phrase("Cost", "All node cost of the window: pods, idle and system."),
     "page:filtered": Phrase("What the filter leaves", ""),
     "page:everything": Phrase("Everything", ""),
+    "fact:settled": Phrase("Settled", "settled {at}"),
     "page:costs": Phrase(
         "", "{what} cost {cost} {when}: {unused} charged but unused, {idle} idle."
     ),
     "page:inventory": Phrase("", "{count} at {at}."),
     "page:healthy": Phrase("", "Everything reports. Figures are settled up to {at}."),
-    "page:unhealthy": Phrase("", "{count} need attention. Figures are settled up to {at}."),
+    "page:unhealthy": Phrase("", "{count} attention. Figures are settled up to {at}."),
     "page:unsettled": Phrase("", "Nothing has been settled yet."),
-    "page:part": Phrase("{n} part", ""),
-    "page:parts": Phrase("{n} parts", ""),
+    "page:part": Phrase("{n} part needs", ""),
+    "page:parts": Phrase("{n} parts need", ""),
     "page:stale": Phrase(
         "Stale figures",
         "These figures end at {at}. Newer hours have not been settled.",

@@ -46,7 +46,7 @@ def query_of(
         step=params.get("step") or "none",
         zone=zone,
         sort=params.get("sort") or "-cost",
-        limit=min(_number(params, "limit", PAGE_ROWS), 2 * PAGE_ROWS),
+        limit=min(_number(params, "limit", PAGE_ROWS), PAGE_ROWS),
         offset=_number(params, "offset", 0),
         idle=cast("Literal['rows', 'share', 'hide']", idle),
     )

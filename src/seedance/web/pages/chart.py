@@ -1,8 +1,9 @@
 """Stacked bars of money over time, as plain values that the chart script draws.
 
-Two questions make a chart: the rows on the table's top, step by step, and the kinds of rows, step
-by step. What the top rows leave over is one series, so the bars add up to the whole. A step that
-was never settled is None, drawn hatched, never 0.
+Two questions make a chart: the keys on the table's top and the kinds of rows, each step by step
+(with a step, a limit counts keys, and each key brings all of its steps). What the top rows leave
+over is one series, so the bars add up to the whole. A step that was never settled is None, drawn
+hatched, never 0.
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from seedance.facts import words
-from seedance.facts.costquery import MAX_LIMIT, CostQuery
+from seedance.facts.costquery import CostQuery
 from seedance.facts.errors import NoDataError
-from seedance.facts.filters import quote_value
 from seedance.facts.window import Window, floor_hour
 from seedance.facts.windowwords import midnight
 from seedance.flows.answers import CostAnswer, CostItem
 from seedance.web.pages.desk import Desk
 from seedance.web.pages.links import is_aside
 
-COLOURS = 7
+COLOURS = 6
 """How many rows get a colour of their own; the rest is one grey series."""
 
 _ASIDE = {"idle": "idle", "system": "system", "unattributed": "unattributed"}
 _STEPS = ((3, "5m"), (50, "hour"), (24 * 70, "day"), (24 * 400, "week"))
 _CHARGED = ("container", "pod")
+_KEYS = COLOURS + len(_ASIDE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Chart:
             {
                 "labels": self.labels,
                 "unit": self.unit,
+                "title": self.caption,
                 "provisional": self.provisional,
                 "series": [
                     {
@@ -85,10 +87,10 @@ def chart(
     """The chart above a table whose coloured rows are `named`; None where nothing is settled."""
     window = Window(answer.window.start, answer.window.end)
     step = query.step if query.step != "none" else step_of(window)
-    over = replace(query, step=step, limit=MAX_LIMIT, offset=0, sort="name")
+    over = replace(query, step=step, limit=_KEYS, offset=0)
     try:
-        kinds = desk.costs(replace(over, by=("kind",)))
-        tops = desk.costs(replace(over, filters=(*query.filters, *_only(query.by, named))))
+        kinds = desk.costs(replace(over, by=("kind",), sort="-cost"))
+        tops = desk.costs(over)
     except NoDataError:
         return None
     if query.by in {("kind",), ()}:
@@ -101,14 +103,6 @@ def chart(
     labels = [_label(at, step, query.zone) for at in starts]
     caption = f"{answer.currency} {_per(step)}, {query.zone}"
     return Chart(labels, series, answer.currency, step, answer.provisional, caption)
-
-
-def _only(by: Sequence[str], named: Sequence[tuple[CostItem, str]]) -> Iterable[str]:
-    """Filters that leave the named rows (and few others), so that the answer stays small."""
-    for name in by:
-        values = dict.fromkeys(item.keys.get(name, "") for item, _ in named)
-        if values and all(values):
-            yield f"{name}:{','.join(quote_value(value) for value in values)}"
 
 
 def _named(

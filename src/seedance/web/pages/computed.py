@@ -105,7 +105,7 @@ def _line(item: CostItem, money: Money) -> Line:
         requested=figures.quantity(part.requested),
         used=figures.quantity(part.used),
         amount=figures.quantity(amount),
-        unit=f"{part.unit}s",
+        unit=table.unit_of(key, part),
         price=_unit_price(part, amount),
         cost=money.cell(part.cost),
         unused=money.cell(part.unused_cost),

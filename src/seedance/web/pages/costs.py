@@ -8,7 +8,7 @@ from decimal import Decimal
 from markupsafe import Markup
 
 from seedance.facts import words
-from seedance.facts.costquery import CostQuery
+from seedance.facts.costquery import UNATTRIBUTED, CostQuery
 from seedance.facts.window import Window
 from seedance.flows.answers import CostAnswer, CostItem
 from seedance.web.pages import chart as charts
@@ -70,11 +70,11 @@ def costs_page(desk: Desk, query: CostQuery) -> tuple[CostsPage, CostAnswer]:
 def lead(query: CostQuery, answer: CostAnswer) -> Markup:
     """What the view says in one or two sentences, each figure a link to its rows."""
     money = Money(answer.currency)
-    charged, idle = split(answer)
+    idle = split(answer)[1]
     first = sentences.sentence(
         "page:spent",
         who=subject(query),
-        cost=sentences.figure(money.words(charged), links.computed(query, {})),
+        cost=sentences.figure(money.words(answer.total.cost), links.computed(query, {})),
         when=menus.when(query.window),
         unused=sentences.figure(
             money.words(answer.total.unused_cost),
@@ -96,12 +96,15 @@ def split(answer: CostAnswer) -> tuple[Decimal | None, Decimal]:
 
 
 def subject(query: CostQuery) -> Markup:
-    """Who the sentence is about: the last thing that the filter pins, or everything."""
-    way = links.crumbs(query)[1:]
-    if way:
-        return Markup("<b>{}</b>").format(
-            f"{words.name(f'dimension:{way[-1].hint}')} {way[-1].text}"
-        )
+    """Who the sentence is about: what the filter pins last, or everything."""
+    pinned = [
+        item for item in links.comparisons(query) if item.operator == "equals" and not item.negated
+    ]
+    if pinned and len(pinned[-1].values) == 1:
+        kind, _, key = pinned[-1].dimension.partition(":")
+        value = links.shown_value(pinned[-1].values[0])
+        name = f"{words.name(f'dimension:{kind}')} {key}".strip()
+        return Markup("{} <b>{}</b>").format(name, value)
     code = "page:filtered" if query.filters else "page:everything"
     return Markup("{}").format(words.name(code))
 
@@ -122,14 +125,15 @@ def _idle(query: CostQuery, answer: CostAnswer, money: Money, idle: Decimal) -> 
 
 
 def _owing(query: CostQuery, answer: CostAnswer, money: Money) -> Markup | None:
-    share = answer.shares.get("unattributed")
-    if share is None or not share.value:
+    owing = sum(
+        (item.cost or Decimal(0) for item in answer.items if UNATTRIBUTED in item.keys.values()),
+        Decimal(0),
+    )
+    if not owing:
         return None
     filters = (*query.filters, "kind:unattributed")
     href = links.at(query, by=("node",), filters=filters).url(PATH)
-    return sentences.sentence(
-        "page:unattributed", cost=sentences.figure(money.words(share.value), href)
-    )
+    return sentences.sentence("page:unattributed", cost=sentences.figure(money.words(owing), href))
 
 
 def pager(query: CostQuery, answer: CostAnswer) -> Pager:

@@ -80,7 +80,12 @@ def quantity(value: float | None) -> str | None:
         return f"{value:,.0f}"
     if size >= 1:
         return f"{value:.1f}"
-    return f"{value:.3f}" if size >= _THOUSANDTH else "<0.001"
+    return f"{value:.3g}" if size >= _THOUSANDTH else "<0.001"
+
+
+def count(value: float) -> str:
+    """`16`, `0.5`: a capacity or a number of things, whole where it is whole."""
+    return f"{value:,.0f}" if value == int(value) else quantity(value) or ""
 
 
 def percent(share: float | Decimal | None) -> str | None:
@@ -125,6 +130,8 @@ def window_words(start: datetime, end: datetime, zone: str) -> str:
     place = ZoneInfo(zone)
     first, last = start.astimezone(place), end.astimezone(place)
     whole = first.time() == last.time() == datetime.min.time()
+    if not whole and first.time() == datetime.min.time() and first.year == last.year:
+        return f"{first.day} {first:%b} {_DASH} {instant(end, zone)}"
     if not whole:
         return f"{instant(start, zone)} {_DASH} {instant(end, zone)}"
     last -= timedelta(days=1)

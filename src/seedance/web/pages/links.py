@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from seedance.facts import words
 from seedance.facts.costquery import IDLE, SYSTEM, UNALLOCATED, UNATTRIBUTED, CostQuery
 from seedance.facts.errors import UsageError
 from seedance.facts.filters import Comparison, parse_filters, quote_value
@@ -98,7 +99,7 @@ def crumbs(query: CostQuery) -> list[Link]:
             if item.dimension in PATH and item.operator == "equals" and not item.negated:
                 below = _NEXT.get(item.dimension, _LEAF)
                 href = at(query, by=(below,), filters=tuple(kept)).url("/costs")
-                found.append(Link(item.values[0], href, hint=item.dimension))
+                found.append(Link(shown_value(item.values[0]), href, hint=item.dimension))
     return found
 
 
@@ -147,3 +148,9 @@ def is_aside(keys: Mapping[str, str]) -> str:
 def is_unowned(keys: Mapping[str, str]) -> bool:
     """Whether the row holds what names no owner."""
     return UNALLOCATED in keys.values()
+
+
+def shown_value(value: str) -> str:
+    """A value as people read it: special keys by their names."""
+    special = value.startswith("__") or not value
+    return words.name(f"key:{value or UNALLOCATED}") if special else value

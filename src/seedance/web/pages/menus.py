@@ -36,6 +36,7 @@ class Take:
     """The same view elsewhere."""
 
     csv: str
+    steps: str
     permalink: str
     api: str
     command: str
@@ -111,11 +112,14 @@ def idle_modes(query: CostQuery) -> list[Link]:
     ]
 
 
-def take(query: CostQuery, answer: CostAnswer, origin: str, path: str) -> Take:
+def take(query: CostQuery, answer: CostAnswer, origin: str, path: str, *, step: str = "") -> Take:
     """The same numbers as CSV, as a link that does not move with time, by API, by command."""
     fixed = f"{format_instant(answer.window.start)},{format_instant(answer.window.end)}"
     return Take(
         csv=query.url("/api/v1/costs", format="csv"),
+        steps=replace(query, step=step, offset=0).url("/api/v1/costs", format="csv")
+        if step
+        else "",
         permalink=origin + replace(query, window=fixed).url(path),
         api=origin + query.url("/api/v1/costs"),
         command=query.command(),

@@ -27,7 +27,7 @@ def amount(resource: str, value: float) -> str:
     """`500m` as 0.5 cores, bytes as GiB, counts as they are."""
     if resource.startswith(_BYTES):
         return figures.byte_size(value)
-    return figures.quantity(value) or ""
+    return figures.count(value)
 
 
 def amounts(quantities: Mapping[str, float] | None) -> str:
@@ -54,7 +54,7 @@ def _capacity(resource: str) -> Maker:
 
 def _gpus(item: ObjectItem, _: str) -> str:
     capacity = item.facts.get("capacity", {})
-    return ", ".join(figures.quantity(v) or "" for k, v in capacity.items() if k.endswith("/gpu"))
+    return ", ".join(figures.count(v) for k, v in capacity.items() if k.endswith("/gpu"))
 
 
 def _kind(item: ObjectItem, _: str) -> str:
@@ -99,7 +99,6 @@ COLUMNS: Mapping[str, Mapping[str, Maker]] = {
     },
     "workloads": {"kind": _kind, "replicas": _replicas, "since": _since},
     "pods": {
-        "namespace": lambda item, _: item.namespace,
         "state": _state,
         "node": _fact("node"),
         "requests": _requests,

@@ -64,8 +64,9 @@ class OverviewPage:
 
 def overview(desk: Desk, query: CostQuery) -> tuple[OverviewPage, CostAnswer]:
     """Asks for the owners, their bars over time and the largest wastes."""
-    query = replace(query, sort="-cost", offset=0, limit=TOP_ROWS + 3, step="none")
+    query = replace(query, sort="-cost", offset=0, limit=PAGE_ROWS, step="none")
     answer, query = _owners(desk, query)
+    answer = folded(answer)
     top = costs_page.top_items(answer, charts.COLOURS)
     drawn = charts.chart(desk, query, answer, [(item, name_of(item)) for item in top])
     money = Money.of(answer.currency, [answer.total.cost])
@@ -80,6 +81,18 @@ def overview(desk: Desk, query: CostQuery) -> tuple[OverviewPage, CostAnswer]:
         notes=answer.notes,
     )
     return page, answer
+
+
+def folded(answer: CostAnswer) -> CostAnswer:
+    """The answer with its smaller charged rows put into the remainder of the page."""
+    charged = [item for item in answer.items if not links.is_aside(item.keys)]
+    small = charged[TOP_ROWS:]
+    if not small:
+        return answer
+    gone = sum((item.cost or Decimal(0) for item in small), answer.page.rest or Decimal(0))
+    kept = [item for item in answer.items if item not in small]
+    page = answer.page.model_copy(update={"rest": gone})
+    return answer.model_copy(update={"items": kept, "page": page})
 
 
 def _owners(desk: Desk, query: CostQuery) -> tuple[CostAnswer, CostQuery]:
@@ -99,11 +112,11 @@ def _owners(desk: Desk, query: CostQuery) -> tuple[CostAnswer, CostQuery]:
 
 
 def _top(query: CostQuery, answer: CostAnswer) -> Markup | None:
-    charged = costs_page.split(answer)[0]
+    whole = answer.total.cost
     top = [item for item in costs_page.top_items(answer, 2) if item.cost]
-    if not charged or not top or answer.page.total <= len(top):
+    if not whole or not top or answer.page.total <= len(top):
         return None
-    part = sum((item.cost or Decimal(0) for item in top), Decimal(0)) / charged
+    part = sum((item.cost or Decimal(0) for item in top), Decimal(0)) / whole
     share = figures.percent(part) or ""
     named = [_named(query, item) for item in top]
     if len(named) == 1:
@@ -126,11 +139,10 @@ def headline(query: CostQuery, answer: CostAnswer, money: Money) -> list[Figure]
         replace(everything, by=("workload",), sort="-unusedCost").url(costs_page.PATH),
         kind="waste",
     )
-    found = [replace(total, note=menus.described(answer)), unused]
+    found = [total, unused]
     if idle is not None:
-        note = words.say(
-            "measure:idle-share", numerator=idle.numerator, denominator=idle.denominator
-        )
+        named = {"numerator": idle.numerator.capitalize(), "denominator": idle.denominator}
+        note = words.say("measure:idle-share", **named)
         href = links.at(query, by=("node",), filters=(*query.filters, "kind:idle"))
         name = words.name("measure:idle-share")
         found.append(Figure(name, figures.percent(idle.share), note, href.url(costs_page.PATH)))

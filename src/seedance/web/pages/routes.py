@@ -164,12 +164,13 @@ class Pages:
             page, answer = ask(desk, query)
         except (NoDataError, UsageError) as error:
             return self._stuck(request, query, error)
-        shared = self._shared(request, query, answer)
+        drawn = getattr(page, "chart", None)
+        shared = self._shared(request, query, answer, step=drawn.step if drawn else "")
         fresh = freshness_of(answer, desk.now())
         return self.renderer.page(request, template, page=page, freshness=fresh, **shared)
 
     def _shared(
-        self, request: Request, query: CostQuery, answer: CostAnswer | None
+        self, request: Request, query: CostQuery, answer: CostAnswer | None, *, step: str = ""
     ) -> dict[str, Any]:
         path = request.url.path
         origin = f"{request.url.scheme}://{request.url.netloc}"
@@ -181,7 +182,7 @@ class Pages:
             "groups": menus.groups(query),
             "idle_modes": menus.idle_modes(query),
             "chips": links.chips(query),
-            "take": menus.take(query, answer, origin, path) if answer else None,
+            "take": menus.take(query, answer, origin, path, step=step) if answer else None,
             "context": context_of(answer) if answer else "",
         }
 

@@ -20,8 +20,11 @@ from seedance.flows.answers import Health, SettleOf, StatusAnswer, TableSize
 from seedance.web.pages import figures, sentences
 from seedance.web.pages.computed import Fact
 
-_HIDDEN = frozenset({"healthy", "reason", "ready", "kinds", "rejected", "cluster", "cluster_name"})
+_HIDDEN = frozenset(
+    {"healthy", "reason", "ready", "kinds", "rejected", "left_out", "bodies", "resent"}
+)
 _LATE_SECONDS = 600
+_NODES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ def _lead(answer: StatusAnswer, zone: str) -> Markup:
 
 def _kinds(account: Mapping[str, Any], zone: str) -> Iterable[KindRow]:
     cluster = str(account.get("cluster_name") or account.get("name") or account.get("cluster", ""))
-    kinds = account.get("kinds")
+    kinds = account.get("kinds") or _nodes(account)
     if isinstance(kinds, Mapping):
         kinds = [{"kind": name, **_mapping(value)} for name, value in kinds.items()]
     if not kinds:
@@ -106,12 +109,20 @@ def _kinds(account: Mapping[str, Any], zone: str) -> Iterable[KindRow]:
         yield _kind_row(cluster, _mapping(kind), zone)
 
 
+def _nodes(account: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Kubelets as rows: those that fail first, as many as a page bears."""
+    nodes = [_mapping(node) for node in account.get("nodes", []) if isinstance(node, Mapping)]
+    nodes.sort(key=lambda node: (not node.get("error"), str(node.get("node", ""))))
+    return [{**node, "kind": str(node.get("node", ""))} for node in nodes[:_NODES]]
+
+
 def _kind_row(cluster: str, kind: Mapping[str, Any], zone: str) -> KindRow:
     error = str(kind.get("error") or kind.get("reason") or "")
     synced = kind.get("synced", kind.get("healthy", not error))
-    look = "bad" if error else "good" if synced else "warn"
+    look = "off" if kind.get("refused") else "good" if synced else "bad" if error else "warn"
     last = next((kind[name] for name in _LAST if kind.get(name)), None)
-    count = next((kind[name] for name in ("objects", "count", "nodes") if name in kind), "")
+    count = next((kind[name] for name in ("objects", "samples", "nodes") if name in kind), "")
+    count = len(count) if isinstance(count, list) else count
     return KindRow(
         cluster=cluster,
         kind=str(kind.get("kind", "")),
@@ -123,7 +134,7 @@ def _kind_row(cluster: str, kind: Mapping[str, Any], zone: str) -> KindRow:
     )
 
 
-_LAST = ("last_event", "last", "last_seen", "last_scrape", "last_success", "since")
+_LAST = ("last_event", "last_seen", "last_success", "last_round")
 
 
 def _facts(group: str, account: Mapping[str, Any], zone: str) -> list[Fact]:
@@ -132,8 +143,8 @@ def _facts(group: str, account: Mapping[str, Any], zone: str) -> list[Fact]:
         if name in _HIDDEN or isinstance(value, Mapping) or value in (None, "", []):
             continue
         phrase = words.phrase(f"{group}:{name}")
-        plain = phrase.name.replace("_", " ")
-        found.append(Fact(plain, _text(value, zone), phrase.sentence))
+        text = figures.byte_size(value) if name.endswith("_bytes") else _text(value, zone)
+        found.append(Fact(phrase.name.replace("_", " "), text, phrase.sentence))
     return found
 
 

@@ -7,11 +7,11 @@ pages hold, then what the filter hides: together they are the total of the windo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from seedance.facts import words
-from seedance.facts.costquery import UNALLOCATED, CostQuery
+from seedance.facts.costquery import CostQuery
 from seedance.facts.words_phrase import Phrase
 from seedance.flows.answers import CostAnswer, CostItem, ResourceOf
 from seedance.web.pages import figures, links, menus
@@ -69,7 +69,7 @@ class Table:
     measured: list[Measured]
     rows: list[Row]
     aside: list[Row]
-    total: Row
+    sums: list[Row]
     notes: list[Note]
     context: str
     sorts: dict[str, links.Link] = field(default_factory=dict)
@@ -80,7 +80,9 @@ def table(query: CostQuery, answer: CostAnswer, *, colours: int = 0) -> Table:
     whole = _sum(answer.total.cost, answer.hidden.cost)
     money = Money.of(answer.currency, [whole])
     measured = _measured(answer)
-    maker = _Maker(query, money, whole, measured)
+    sources = list(dict.fromkeys(source_of(item) for item in answer.items))
+    common = sources[0] if len(sources) == 1 else ""
+    maker = _Maker(query, money, whole, measured, common)
     charged = [item for item in answer.items if not links.is_aside(item.keys)]
     rows = [
         maker.row(item, f"s{n}" if n < colours else "s-rest" if colours else "")
@@ -92,16 +94,15 @@ def table(query: CostQuery, answer: CostAnswer, *, colours: int = 0) -> Table:
         if links.is_aside(item.keys)
     ]
     aside += maker.remainder("key:__rest__", answer.page.rest)
-    aside += maker.remainder("key:__hidden__", answer.hidden.cost)
     return Table(
         menus.group_name(answer.by),
         money,
         measured,
         rows,
         aside,
-        maker.total(answer, whole),
+        maker.sums(answer, whole),
         _distinct(note for row in (*rows, *aside) for note in row.notes),
-        context_of(answer),
+        " · ".join(part for part in (context_of(answer), common) if part),
         links.sorts(query, ("name", "cost", "unusedCost", "efficiency")),
     )
 
@@ -111,10 +112,7 @@ def name_of(item: CostItem) -> str:
     special = links.is_aside(item.keys)
     if special:
         return words.name(f"key:{special}")
-    found = [
-        words.name("key:__unallocated__") if value in {UNALLOCATED, ""} else value
-        for value in item.keys.values()
-    ]
+    found = [links.shown_value(value) for value in item.keys.values()]
     return " / ".join(found) or words.name("page:everything")
 
 
@@ -122,7 +120,8 @@ def context_of(answer: CostAnswer) -> str:
     """What holds for every number of a view: window, freshness, mark. For tips and captions."""
     parts = [menus.described(answer)]
     if answer.as_of is not None:
-        parts.append(f"settled {figures.instant(answer.as_of, answer.window.zone)}")
+        at = figures.instant(answer.as_of, answer.window.zone)
+        parts.append(words.say("fact:settled", at=at))
     if answer.provisional:
         parts.append(words.name("mark:provisional"))
     return " · ".join(parts)
@@ -132,12 +131,23 @@ class _Maker:
     """Makes rows that share query, money format and total."""
 
     def __init__(
-        self, query: CostQuery, money: Money, whole: Decimal | None, measured: Sequence[Measured]
+        self,
+        query: CostQuery,
+        money: Money,
+        whole: Decimal | None,
+        measured: Sequence[Measured],
+        common: str,
     ) -> None:
         self.query = query
         self.money = money
         self.whole = whole
         self.measured = measured
+        self.common = common
+
+    def source(self, item: CostItem) -> str:
+        """Where the row's prices come from, unless that is said once for all rows."""
+        own = source_of(item)
+        return "" if own == self.common else f", {own}"
 
     def row(self, item: CostItem, look: str) -> Row:
         share = _ratio(item.cost, self.whole)
@@ -148,13 +158,13 @@ class _Maker:
             href=links.drill(self.query, item.keys),
             cost=self.money.cell(item.cost),
             cost_href=links.computed(self.query, item.keys),
-            cost_tip=f"{self.money.exact(item.cost)}, {source_of(item)}",
+            cost_tip=self.money.exact(item.cost) + self.source(item),
             missing=missing_of(item),
             share=figures.percent(share),
             meter=figures.meter(item.cost, self.whole),
             unused=None if aside else self.money.cell(item.unused_cost),
             efficiency=None if aside else figures.percent(item.efficiency),
-            quantities=quantities(item.resources, self.measured),
+            quantities=quantities({} if aside else item.resources, self.measured),
             notes=notes_of(item),
             aside=aside,
         )
@@ -170,23 +180,33 @@ class _Maker:
                 cost=self.money.cell(cost),
                 cost_tip=self.money.exact(cost),
                 share=figures.percent(_ratio(cost, self.whole)),
-                meter=figures.meter(cost, self.whole),
                 quantities=blank,
                 aside=True,
             )
         ]
 
-    def total(self, answer: CostAnswer, whole: Decimal | None) -> Row:
+    def sums(self, answer: CostAnswer, whole: Decimal | None) -> list[Row]:
+        """The last lines: the total, or what the filter leaves, what it hides, and the total."""
+        shown = self.shown(answer)
+        if not answer.hidden.cost:
+            return [replace(shown, name=words.name("page:total"))]
+        total = self.remainder("page:total", whole)
+        hidden = self.remainder("key:__hidden__", answer.hidden.cost)
+        return [shown, *hidden, *(replace(row, aside=False) for row in total)]
+
+    def shown(self, answer: CostAnswer) -> Row:
+        """The sum of every row that the filter leaves, on all pages."""
+        total = answer.total
         return Row(
-            name=words.name("page:total"),
+            name=words.name("page:shown"),
             look="none",
-            cost=self.money.cell(whole),
-            cost_href=links.computed(self.query, {}) if not answer.hidden.cost else None,
-            cost_tip=self.money.exact(whole),
-            share=figures.percent(1.0) if whole else None,
-            unused=self.money.cell(answer.total.unused_cost),
-            efficiency=figures.percent(answer.total.efficiency),
-            quantities=quantities(answer.total.resources, self.measured),
+            cost=self.money.cell(total.cost),
+            cost_href=links.computed(self.query, {}),
+            cost_tip=self.money.exact(total.cost),
+            share=figures.percent(_ratio(total.cost, self.whole)),
+            unused=self.money.cell(total.unused_cost),
+            efficiency=figures.percent(total.efficiency),
+            quantities=quantities(total.resources, self.measured),
         )
 
 
@@ -240,6 +260,11 @@ def resource_name(key: str) -> str:
     return _RESOURCE_NAMES.get(key) or ("GPU" if key.endswith("/gpu") else key)
 
 
+def unit_of(key: str, part: ResourceOf) -> str:
+    """`core-hours`, `GiB-hours`, `GPU-hours`."""
+    return "GPU-hours" if key.endswith("/gpu") else f"{part.unit}s"
+
+
 def _measured(answer: CostAnswer) -> list[Measured]:
     known = answer.total.resources
     others = sorted(
@@ -247,7 +272,7 @@ def _measured(answer: CostAnswer) -> list[Measured]:
         key=lambda key: -(known[key].cost or 0),
     )
     keys = [*(key for key in _RESOURCES if key in known), *others[:1]]
-    return [Measured(key, resource_name(key), f"{known[key].unit}s") for key in keys]
+    return [Measured(key, resource_name(key), unit_of(key, known[key])) for key in keys]
 
 
 def _distinct(notes: Iterable[Note]) -> list[Note]:

@@ -46,18 +46,30 @@
     }
     return {
       name: item.name, type: "bar", stack: "cost", data: item.values, itemStyle: style,
-      barMaxWidth: 44, barCategoryGap: "28%", emphasis: { disabled: true }, animation: false,
+      barMaxWidth: 44, barCategoryGap: "26%", emphasis: { disabled: true }, animation: false,
     };
   }
 
+  // A step that nothing was settled for: diagonal lines from top to bottom, not a bar of height 0.
   function gaps(data, line) {
-    const unknown = data.labels.map((_, n) => data.series.every((item) => item.values[n] === null));
-    if (!unknown.some(Boolean)) return [];
-    return [{
-      name: "Not settled", type: "bar", yAxisIndex: 1, barGap: "-100%", silent: true, animation: false,
-      data: unknown.map((missing) => (missing ? 1 : null)), barCategoryGap: "0%", z: 0,
-      itemStyle: { color: "transparent", decal: hatch(line), opacity: 0.35 },
-    }];
+    const unknown = data.labels.map((_, n) => n)
+      .filter((n) => data.series.every((item) => item.values[n] === null));
+    if (!unknown.length) return [];
+    const draw = (params, api) => {
+      const { x, y, width, height } = params.coordSys;
+      const step = width / data.labels.length;
+      const left = x + step * api.value(0);
+      const lines = [];
+      for (let at = -height - ((left - x) % 7); at < step; at += 7) {
+        lines.push({
+          type: "line", shape: { x1: left + at, y1: y + height, x2: left + at + height, y2: y },
+          style: { stroke: line, lineWidth: 1, opacity: 0.35 },
+        });
+      }
+      const clipPath = { type: "rect", shape: { x: left, y, width: step, height } };
+      return { type: "group", silent: true, children: lines, clipPath };
+    };
+    return [{ type: "custom", renderItem: draw, data: unknown, silent: true, animation: false, z: 0 }];
   }
 
   function number(value, places) {
@@ -104,7 +116,7 @@
     return {
       animation: false, textStyle: text,
       aria: { enabled: true },
-      grid: { left: 8, right: 8, top: 28, bottom: 4, containLabel: true },
+      grid: { left: 8, right: 8, top: 56, bottom: 4, containLabel: true },
       legend: {
         type: "scroll", top: 0, left: 0, itemWidth: 10, itemHeight: 10, itemGap: 16, icon: "rect",
         textStyle: text, pageTextStyle: text, pageIconColor: muted,
@@ -120,14 +132,11 @@
         type: "category", data: data.labels, axisTick: { show: false },
         axisLine: { lineStyle: { color: grid } }, axisLabel: { ...text, hideOverlap: true },
       },
-      yAxis: [
-        {
-          type: "value", name: data.unit, nameTextStyle: { ...text, align: "left" }, nameGap: 10,
+      yAxis: {
+          type: "value", name: data.title, nameTextStyle: { ...text, align: "left" }, nameGap: 12,
           splitNumber: 4, axisLabel: { ...text, formatter: (v) => number(v, v && most < 8 ? places : 0) },
           splitLine: { lineStyle: { color: grid } },
-        },
-        { show: false, min: 0, max: 1 },
-      ],
+      },
       series: [...data.series.map((item) => bars(item, idle)), ...gaps(data, idle)],
     };
   }
