@@ -15,7 +15,8 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
 from urllib.parse import unquote, urlsplit
 
 import numpy.typing as npt
@@ -90,10 +91,9 @@ class _Embedded:
         self._closed = False
         self._state = threading.Condition()
         with _translating():
-            root = Connection(self._dsn)
-            self._idle.append(root)
-            root.query(f"CREATE DATABASE IF NOT EXISTS {database} ENGINE = Atomic")
-            self._prepared(root)
+            # Stays open and unused: with its last connection the engine itself would end.
+            self._root = Connection(self._dsn)
+            self._root.query(f"CREATE DATABASE IF NOT EXISTS {database} ENGINE = Atomic")
 
     def _prepared(self, connection: Any) -> Any:
         connection.query(f"USE {self._database}")
@@ -108,15 +108,20 @@ class _Embedded:
                 raise RefusedError("the store is closed", hint="open it again")
             self._busy += 1
             connection = self._idle.pop() if self._idle else None
+        sound = False
         try:
             with _translating():
                 if connection is None:
                     connection = self._prepared(self._connect(self._dsn))
                 yield connection
+            sound = True
         finally:
+            # After a fault a connection keeps half an answer and puts it before the next one.
+            if connection is not None and not sound:
+                connection.close()
             with self._state:
                 self._busy -= 1
-                if connection is not None:
+                if sound:
                     self._idle.append(connection)
                 self._state.notify_all()
 
@@ -145,7 +150,7 @@ class _Embedded:
             self._closed = True
             self._state.wait_for(lambda: self._busy == 0)
             idle, self._idle = self._idle, []
-        for connection in idle:
+        for connection in (*idle, self._root):
             connection.close()
 
 
@@ -339,3 +344,14 @@ class Engine:
             if not self._closed:
                 self._closed = True
                 self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

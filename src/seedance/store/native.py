@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from seedance.store.columntypes import ColumnType, parse_type
 
 Column = npt.NDArray[Any]
 _EPOCH = date(1970, 1, 1)
+_EXACT = Context(prec=80, rounding=ROUND_HALF_EVEN)
+"""Wider than any Decimal of the engine: Python's own context would round at 28 digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,8 @@ def _encode_nullable(inner: ColumnType, values: Any) -> list[bytes]:
     if isinstance(values, np.ndarray):
         return [bytes(len(values)), *_encode(inner, values)]
     filler: Any = "" if inner.name == "String" else 0
-    null = np.fromiter((value is None for value in values), np.uint8, len(values))
-    return [null.tobytes(), *_encode(inner, [filler if v is None else v for v in values])]
+    missing = bytes(value is None for value in values)
+    return [missing, *_encode(inner, [filler if v is None else v for v in values])]
 
 
 def _encode_array(inner: ColumnType, values: Any) -> list[bytes]:
@@ -113,8 +115,10 @@ def _encode_map(kind: ColumnType, values: Iterable[Mapping[Any, Any]]) -> list[b
 
 
 def _strings(values: Iterable[str]) -> bytes:
-    raw = [value.encode() for value in values]
-    return b"".join([part for item in raw for part in (_varint(len(item)), item)])
+    # Columns repeat their words: each distinct one is encoded once.
+    listed = list(values)
+    known = {value: _text(value) for value in set(listed)}
+    return b"".join([known[value] for value in listed])
 
 
 def _wide_decimals(kind: ColumnType, values: Any) -> bytes:
@@ -130,8 +134,7 @@ def _wide_decimals(kind: ColumnType, values: Any) -> bytes:
 
 
 def _decimal_units(kind: ColumnType, value: Decimal | int) -> int:
-    scaled = Decimal(value).scaleb(kind.scale)
-    return int(scaled.to_integral_value(rounding=ROUND_HALF_EVEN))
+    return int(Decimal(value).scaleb(kind.scale, _EXACT).to_integral_value(context=_EXACT))
 
 
 def _fixed(kind: ColumnType, values: Any) -> Column:

@@ -187,15 +187,16 @@ def _instant_of(settle_id: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=settle_id)
 
 
-def _id_of(at: datetime) -> int:
+def id_of(at: datetime) -> int:
+    """The settle id of an instant: microseconds since the epoch."""
     return int((at - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(microseconds=1))
 
 
 def sweep(store: Store, *, now: datetime) -> int:
     """Removes sets replaced more than ten minutes ago and abandoned ones; returns how many."""
-    with store.writing:
+    with store.sweeping:
         old = store.engine.rows(statement("superseded"), {"before": now - LINGER})
-        lost = store.engine.rows(statement("orphan_sets"), {"before": _id_of(now - ABANDONED)})
+        lost = store.engine.rows(statement("orphan_sets"), {"before": id_of(now - ABANDONED)})
         hours = sorted({row["settle_id"] for row in (*old, *lost) if row["seconds"] < DAY_SECONDS})
         days = sorted({row["settle_id"] for row in (*old, *lost) if row["seconds"] >= DAY_SECONDS})
         for name, ids in (
@@ -215,4 +216,4 @@ DAY_SECONDS = int(DAY.total_seconds())
 
 def next_settle_id(now: datetime, *, last: int = 0) -> int:
     """A settle id for a settle that begins now: its microseconds, above `last`."""
-    return max(_id_of(now), last + 1)
+    return max(id_of(now), last + 1)

@@ -113,7 +113,9 @@ class Store:
         self.written: dict[str, dict[int, int]] = {}
         """Ids of entities and prices that this process wrote, by table, with the day of it."""
         self.writing = threading.Lock()
-        """Held while a set is swept or a backup is taken: neither may see the other's half."""
+        """Held while `written` is compared and extended."""
+        self.sweeping = threading.Lock()
+        """Held while replaced sets are removed or a backup is taken: never both at once."""
 
     @classmethod
     def open(

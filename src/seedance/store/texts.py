@@ -1,7 +1,7 @@
 """Values as ClickHouse's text: query parameters on the way in, JSON rows on the way out.
 
-In: `{name:Type}` in a statement says the type, `plain` turns the Python value into text, numbers,
-lists and dicts that this type reads, `escaped` writes those as one parameter. Out: `reader`
+In: `{name:Type}` in a statement says the type, `plain` turns the Python value into text, numbers
+and lists that this type reads, `escaped` writes those as one parameter. Out: `reader`
 gives a function per column that turns JSON values into Python's.
 """
 
@@ -23,7 +23,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+):([A-Za-z0-9_(), '/-]+)\}")
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\\0"})
 _QUOTES = str.maketrans({"\\": "\\\\", "'": "\\'", "\t": "\\t", "\n": "\\n", "\0": "\\0"})
 
-Plain = str | int | float | list[Any] | dict[Any, Any] | None
+Plain = str | int | float | list[Any] | None
 
 
 def bind(sql: str, params: Mapping[str, object]) -> dict[str, Plain]:
@@ -41,16 +41,13 @@ def bind(sql: str, params: Mapping[str, object]) -> dict[str, Plain]:
 
 
 def plain(kind: ColumnType, value: Any) -> Plain:
-    """`value` as text, number, list or dict, as the type reads it."""
+    """`value` as text, number or list, as the type reads it; maps travel as two arrays."""
     if value is None:
         return None
     if kind.name == "Nullable":
         return plain(kind.inner[0], value)
     if kind.name == "Array":
         return [plain(kind.inner[0], item) for item in value]
-    if kind.name == "Map":
-        key, inner = kind.inner
-        return {plain(key, name): plain(inner, item) for name, item in value.items()}
     if kind.name.startswith("DateTime"):
         return _instant_text(value, kind.scale)
     return _scalar(value)
@@ -89,9 +86,6 @@ def _literal(value: Plain) -> str:
         return f"'{value.translate(_QUOTES)}'"
     if isinstance(value, list):
         return f"[{','.join(_literal(item) for item in value)}]"
-    if isinstance(value, dict):
-        pairs = (f"{_literal(key)}:{_literal(item)}" for key, item in value.items())
-        return f"{{{','.join(pairs)}}}"
     return repr(value)
 
 
