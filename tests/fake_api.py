@@ -61,7 +61,6 @@ class FakeApi:
         self.requests: list[Request] = []
         self.at_once = self.most_at_once = 0
         self.port = 0
-        self._changed = asyncio.Condition()
         self._server: asyncio.Server | None = None
         self._handlers: set[asyncio.Task[None]] = set()
         self.cluster = self.new_cluster()
@@ -142,17 +141,16 @@ class FakeApi:
         return await self._change(path, "DELETED", document)
 
     async def _change(self, path: str, kind: str, document: Json) -> Json:
-        async with self._changed:
-            self.version += 1
-            document = deepcopy(document)
-            document["metadata"]["resourceVersion"] = str(self.version)
-            uid = document["metadata"]["uid"]
-            if kind == "DELETED":
-                del self.objects[path][uid]
-            else:
-                self.objects.setdefault(path, {})[uid] = document
-            self.history.append((self.version, path, kind, document))
-            self._changed.notify_all()
+        self.version += 1
+        document = deepcopy(document)
+        document["metadata"]["resourceVersion"] = str(self.version)
+        uid = document["metadata"]["uid"]
+        if kind == "DELETED":
+            del self.objects[path][uid]
+        else:
+            self.objects.setdefault(path, {})[uid] = document
+        self.history.append((self.version, path, kind, document))
+        await asyncio.sleep(0)
         return document
 
     def forget(self) -> None:
@@ -269,17 +267,16 @@ class FakeApi:
                     gone = {"kind": "Status", "code": 410, "message": "too old"}
                     await self._tell(writer, "ERROR", gone)
                     break
-                for version, path, kind, document in self.history:
-                    if version > after and path == request.path:
+                now, ahead = self.version, after > self.version
+                for version, path, kind, document in list(self.history):
+                    if after < version <= now and path == request.path:
                         await self._tell(writer, kind, document)
-                after = max(after, self.version)
-                if loop.time() >= beat and after <= self.version:  # the future is never told of
+                after = max(after, now)
+                if loop.time() >= beat and not ahead:  # who is ahead is told nothing
                     mark = {"kind": "Bookmark", "metadata": {"resourceVersion": str(after)}}
                     await self._tell(writer, "BOOKMARK", mark)
                     beat = loop.time() + self.bookmark_every
-            async with self._changed:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._changed.wait(), 0.05)
+            await asyncio.sleep(0.01)
         writer.write(b"0\r\n\r\n")
         await writer.drain()
 
