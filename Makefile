@@ -8,7 +8,7 @@ ARGS ?=
 .PHONY: help demo test check rig serve docs lock clean
 
 help: ## list these commands
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
@@ -37,6 +37,9 @@ serve: $(VENV)/.ready ## run the server (ARGS="--kubeconfig FILE --data DIR")
 
 docs: $(VENV)/.ready ## write the generated reference anew
 	$(BIN)/python scripts/reference.py
+
+bench-%: $(VENV)/.ready ## measure one part: bench-cli, bench-report, bench-settle, bench-store (ARGS="…" as its --help says)
+	$(BIN)/python benchmarks/$*.py $(ARGS)
 
 lock: ## resolve the lock anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --quiet \

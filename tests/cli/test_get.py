@@ -118,12 +118,12 @@ def test_names_can_be_given_to_the_next_command(asking: Run, stub: Stub) -> None
 
 def test_the_past_the_selector_and_the_order_are_passed_on(asking: Run, stub: Stub) -> None:
     stub.give("/api/v1/pods", objects("pods", pod("a")))
-    asking("get", "pods", "--at", "2h", "-l", "app=x,tier!=y,!old", "--sort-by", "-since")
+    asking("get", "pods", "--at", "2h", "-l", "app=x,tier!=y,!old", "--sort-by", "-age")
     asking("get", "pods", "--at", "2026-11-30T12:30:00+02:00", "--cluster", "prod")
     assert dict(stub.asked[0].params) == {
         "selector": "app=x,tier!=y,!old",
         "at": "2026-11-30T10:00:00Z",
-        "sort": "-since",
+        "sort": "-age",
         "limit": "10000",
     }
     assert dict(stub.asked[1].params)["at"] == "2026-11-30T10:30:00Z"

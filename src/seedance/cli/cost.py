@@ -41,7 +41,7 @@ def cost(
     zone: options.Zone = "",
     idle: options.IdleRows = options.Idle.ROWS,
     idle_by_node: options.IdleByNode = False,
-    sort_by: options.SortBy = "-cost",
+    sort_by: options.SortCostsBy = "-cost",
     limit: options.Limit = 100,
     offset: options.Offset = 0,
     output: options.OutputFormat = Output.TABLE,

@@ -165,7 +165,7 @@ def notes_of(body: Item, zone: tzinfo) -> list[str]:
     if window.get("snapped"):
         lines.append(str(window["snapped"]))
     if body.get("provisional"):
-        lines.append(f"provisional, as of {cells.when(body.get('asOf'), zone)} {name}")
+        lines.append(f"settled until {cells.when(body.get('asOf'), zone)} {name}")
     if int(body["page"]["total"]) > len(body["items"]):
         lines.append("--limit 0 shows all rows")
     for said in body.get("shares", {}).values():

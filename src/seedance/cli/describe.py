@@ -83,7 +83,7 @@ def description(kind: Kind, body: Item, *, zone: tzinfo, zone_name: str) -> Iter
     yield from _containers(body.get("containers") or facts.get("containers") or ())
     yield from _money(body, zone)
     yield from _history(body.get("versions") or (), zone)
-    yield from _related(body, zone)
+    yield from _related(kind, body)
     yield from _next(kind, item)
 
 
@@ -172,7 +172,9 @@ def _money(body: Item, zone: tzinfo) -> Iterator[str]:
     cost = body.get("cost")
     if not cost or not cost.get("items"):
         return
-    yield from _section("Cost of 24 hours", cost_table(cost, zone))
+    # What the rest of the cluster costs is hidden here, and nobody asked for it.
+    alone = {**cost, "hidden": {"count": 0, "cost": None}}
+    yield from _section("Cost of 24 hours", cost_table(alone, zone))
 
 
 def _history(versions: Sequence[Item], zone: tzinfo) -> Iterator[str]:
@@ -203,12 +205,14 @@ def _differences(before: Item, after: Item) -> Iterator[str]:
             yield safe(key.replace("_", " "))
 
 
-def _related(body: Item, zone: tzinfo) -> Iterator[str]:  # noqa: ARG001
+def _related(kind: Kind, body: Item) -> Iterator[str]:
+    """Nodes of a cluster, pods of everything else."""
     related = body.get("related") or ()
     if related:
+        other = NODES if kind is CLUSTERS else PODS
         now = cells.instant(body.get("at")) or utc_now()
-        table = table_of(PODS, related, now=now, one_namespace=False)
-        yield from _section("Pods", table)
+        table = table_of(other, related, now=now, one_namespace=False)
+        yield from _section(other.plural.capitalize(), table)
 
 
 def _next(kind: Kind, item: Item) -> Iterator[str]:

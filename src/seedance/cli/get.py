@@ -49,7 +49,7 @@ def get(
     cluster: options.Cluster = "",
     at: options.At = "",
     watch: options.Watch = False,
-    sort_by: options.SortBy = "",
+    sort_by: options.SortObjectsBy = "",
     limit: options.Limit = 0,
     output: options.OutputFormat = Output.TABLE,
 ) -> None:

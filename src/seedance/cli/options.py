@@ -108,13 +108,22 @@ Watch = Annotated[
     bool,
     typer.Option("--watch", "-w", help="Stay, and print what changes until Ctrl-C."),
 ]
-SortBy = Annotated[
+SortCostsBy = Annotated[
     str,
     typer.Option(
         "--sort-by",
         "--sort",
         metavar="FIELD",
-        help="Sort by this field; -FIELD puts the largest first.",
+        help="cost, unusedCost, idle, efficiency or name; -FIELD puts the largest first.",
+    ),
+]
+SortObjectsBy = Annotated[
+    str,
+    typer.Option(
+        "--sort-by",
+        "--sort",
+        metavar="FIELD",
+        help="name, namespace, kind, age, node or cluster; -FIELD puts the last first.",
     ),
 ]
 Limit = Annotated[

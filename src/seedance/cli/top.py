@@ -59,7 +59,7 @@ def top(
     selector: options.Selector = "",
     cluster: options.Cluster = "",
     zone: options.Zone = "",
-    sort_by: options.SortBy = "-cost",
+    sort_by: options.SortCostsBy = "-cost",
     limit: options.Limit = 20,
     output: options.OutputFormat = Output.TABLE,
 ) -> None:
