@@ -72,7 +72,8 @@ def decode(body: bytes, now: datetime, known: Collection[bytes] = ()) -> Decoded
 
 
 def _samples(text: str, node: str) -> Iterator[tuple[bytes, int | None, float]]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, raw in enumerate(text.split("\n"), start=1):
+        line = raw.strip(" \t\r")
         if not line or line.startswith("#"):
             continue
         match = _SAMPLE.fullmatch(line)
@@ -81,18 +82,16 @@ def _samples(text: str, node: str) -> Iterator[tuple[bytes, int | None, float]]:
         if match["metric"] not in METRICS:
             continue
         key = _key(match["metric"], match["labels"] or "", node)
-        if key:
-            yield key, int(match["ts"]) if match["ts"] else None, _value(match["value"], number)
+        value = _value(match["value"], number)
+        if key and math.isfinite(value):
+            yield key, int(match["ts"]) if match["ts"] else None, value
 
 
 def _value(text: str, line: int) -> float:
     try:
-        value = float(text)
+        return float(text)
     except ValueError:
         raise IntakeError(f"line {line}: {text!r} is no number") from None
-    if not math.isfinite(value):
-        raise IntakeError(f"line {line}: {text!r} is no amount")
-    return value
 
 
 @lru_cache(maxsize=65_536)
