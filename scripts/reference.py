@@ -26,6 +26,7 @@ from seedance.cli.grammar import PROGRAM, split_help
 from seedance.cli.session import Common
 from seedance.facts import words
 from seedance.manifests.explain import reference
+from seedance.settings.load import described as described_settings
 from seedance.store.store import Store
 from seedance.web.app import create_app
 from seedance.web.app import openapi_text as described
@@ -102,7 +103,7 @@ def _environment() -> list[str]:
         "SEEDANCE_TOKEN": "The token itself, where a file is not possible.",
         "SEEDANCE_CERTIFICATE_AUTHORITY": "PEM file of the authority to trust.",
         "SEEDANCE_ZONE": "Time zone of days and of times shown, as `--zone`.",
-        "SEEDANCE_CONFIG": "Place of the configuration file.",
+        "SEEDANCE_CLIENT_CONFIG": "Place of the configuration file.",
         "SEEDANCE_DEBUG": "`1` shows the traceback of a bug.",
         "NO_COLOR": "Any value switches colour off.",
     }
@@ -233,6 +234,34 @@ def _json_default(schema: Mapping[str, Any]) -> str:
     return f"`{default}`" if default not in (None, "", []) else ""
 
 
+PLAIN_TYPES = {"str": "text", "int": "whole number", "float": "number", "bool": "yes or no"}
+
+
+def settings_page() -> str:
+    """Every setting of the server: its three spellings, unit, default and the reason for it."""
+    lines = ["# Settings of the server", "", NOTE, ""]
+    lines += ["An option stands over the variable, the variable over the YAML file that `--config`"]
+    lines += ["names, the file over the default. `seedance settings` prints what is in force and"]
+    lines += ["where each value came from. A secret may also stand in a file that the variable"]
+    lines += [
+        "with `_FILE` behind its name names. How long things are kept: [retention](retention.md)."
+    ]
+    topic = ""
+    for entry in described_settings():
+        first, _, name = entry.name.partition(".")
+        if first != topic:
+            topic = first
+            lines += ["", f"## {topic}", "", "| setting | what it does | default, and why |"]
+            lines.append("| --- | --- | --- |")
+        spelt = [f"`{name}`", f"`{entry.variable}`", *([f"`{entry.flag}`"] if entry.flag else [])]
+        kind = ", ".join(filter(None, [PLAIN_TYPES.get(entry.kind, entry.kind), entry.unit]))
+        default = f"`{entry.default}`" if entry.default else "none"
+        said = f"{entry.about} ({kind})" + (" Secret: never printed." if entry.secret else "")
+        why = f"{default}: {entry.why}"
+        lines.append(f"| {'<br>'.join(spelt)} | {_cell(said)} | {_cell(why)} |")
+    return _page(lines)
+
+
 def _cell(text: str) -> str:
     return " ".join(str(text).split()).replace("|", "\\|")
 
@@ -245,6 +274,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "manifests.md": manifests_page,
     "reasons.md": reasons_page,
+    "settings.md": settings_page,
     "openapi.json": openapi_text,
     "api.md": api_page,
 }

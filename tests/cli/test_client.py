@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seedance.cli.session import local_token_file
+from seedance.settings.fields import local_token_file
 
 from . import answers
 from .answers import row

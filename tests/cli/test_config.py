@@ -98,7 +98,7 @@ def test_a_file_that_cannot_be_written_is_told(
     ctl: Run, alone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (alone / "file").write_text("")
-    monkeypatch.setenv("SEEDANCE_CONFIG", str(alone / "file" / "config.yaml"))
+    monkeypatch.setenv("SEEDANCE_CLIENT_CONFIG", str(alone / "file" / "config.yaml"))
     ended = ctl("config", "set-server", "http://127.0.0.1:9091")
     assert ended.code == 2
     assert "cannot write" in ended.err

@@ -10,6 +10,7 @@ import pytest
 
 from seedance.facts.costs import Flag, Kind, Reason
 from seedance.facts.words import CATALOGUES, code, sentence
+from seedance.settings.load import Described, described
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
@@ -55,6 +56,20 @@ def test_every_reason_flag_and_kind_has_a_sentence(word: Reason | Flag | Kind) -
 def test_every_language_of_the_catalogue_says_as_much_as_english() -> None:
     for catalogue in CATALOGUES.values():
         assert set(catalogue) == set(CATALOGUES["en"])
+
+
+@pytest.mark.parametrize("entry", list(described()), ids=lambda entry: entry.name)
+def test_every_setting_says_what_it_does_its_unit_and_why(entry: Described) -> None:
+    assert entry.about.endswith(".")
+    assert entry.why
+    if entry.kind in {"int", "float", "number", "whole number"}:
+        assert entry.unit or re.match(COUNTED, entry.about), "a number needs its unit"
+    if entry.secret:
+        assert not entry.flag, "a secret on the command line is a secret in the process list"
+
+
+COUNTED = r"Threads|Series|Samples|Kubelets"
+"""A number that counts things needs no unit: its sentence starts with what it counts."""
 
 
 def test_every_field_of_the_api_is_described() -> None:

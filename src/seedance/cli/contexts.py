@@ -1,8 +1,8 @@
 """Which server the client talks to: flag, then environment, then the configuration file.
 
 The file holds named contexts, like kubeconfig's, and never a token: only the path of the file
-that holds one. Its place is `$SEEDANCE_CONFIG`, else `$XDG_CONFIG_HOME/seedance/config.yaml`,
-else `~/.config/seedance/config.yaml`. Without a file the local server's address is used.
+that holds one. Its place is `$SEEDANCE_CLIENT_CONFIG`, else `seedance/config.yaml` under
+`$XDG_CONFIG_HOME` or `~/.config`. Without a file the local server's address is used.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class ClientConfig:
 
 def config_path() -> Path:
     """Where the configuration file is, whether or not it exists."""
-    if named := os.environ.get("SEEDANCE_CONFIG"):
+    if named := os.environ.get("SEEDANCE_CLIENT_CONFIG"):
         return Path(named).expanduser()
     home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return Path(home).expanduser() / "seedance" / "config.yaml"
@@ -115,7 +115,8 @@ def save_config(config: ClientConfig) -> Path:
         spare.replace(path)
     except OSError as error:
         raise UsageError(
-            f"cannot write {path}: {error.strerror}", hint="name another place: SEEDANCE_CONFIG=…"
+            f"cannot write {path}: {error.strerror}",
+            hint="name another place: SEEDANCE_CLIENT_CONFIG=…",
         ) from error
     return path
 
