@@ -101,7 +101,7 @@ def series_by_door(store: Store) -> dict[str, int]:
     return {row["door"]: row["series"] for row in store.engine.rows(statement("report_doors"))}
 
 
-def newest_settles(store: Store) -> list[Mapping[str, Any]]:
+def newest_settles(store: Store) -> list[dict[str, Any]]:
     """Per cluster: hour, begun, done, row_count, open of its newest settled hour.
 
     `broken` counts the violated invariants of all hours that count, `broken_text` is one of them.

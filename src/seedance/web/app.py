@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import importlib
 import json
-from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.telemetry import TelemetryConfig
 
 from seedance.web import api, opencost, probes, problems
 from seedance.web.auth import Guard
@@ -22,7 +22,7 @@ from seedance.web.context import AppContext
 # FastAPI can configure OpenTelemetry from the environment of the process. A cost server that
 # starts to export because of a variable meant for the workloads beside it would be a surprise,
 # so every part of it is switched off by name.
-_NO_TELEMETRY: dict[str, Any] = {
+_NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,
     "metrics": False,
     "logs": False,

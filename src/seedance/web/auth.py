@@ -19,7 +19,6 @@ import secrets
 import time
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -33,6 +32,8 @@ COOKIE = "seedance_session"
 CSRF_HEADER = "x-csrf-token"
 CSRF_FIELD = "csrf"
 SESSION_SECONDS = 12 * 3600
+LOCAL_ADMIN = "local admin"
+"""Name of the token that a server makes at each start for the client of the same user."""
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -248,7 +249,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def check_exposure(host: str, *, tokens: TokenBook, cert: Path | None, insecure: bool) -> None:
+def check_exposure(host: str, *, tokens: TokenBook, tls: bool, insecure: bool) -> None:
     """Refuses to listen beyond loopback without tokens and TLS, unless told to.
 
     Raises:
@@ -257,9 +258,9 @@ def check_exposure(host: str, *, tokens: TokenBook, cert: Path | None, insecure:
     if is_loopback(host) or insecure:
         return
     missing = []
-    if not tokens.all():
+    if all(token.name == LOCAL_ADMIN for token in tokens.all()):
         missing.append("a token (seedance token create --role view)")
-    if cert is None:
+    if not tls:
         missing.append("TLS (--tls-cert FILE --tls-key FILE)")
     if missing:
         raise RefusedError(

@@ -139,6 +139,13 @@ class TokenBook:
             self._write(tuple(token for token in tokens if token is not gone))
         return gone
 
+    def drop(self, name: str) -> None:
+        """Removes the token of that name, if there is one."""
+        with self._locked():
+            tokens = self.all()
+            if any(token.name == name for token in tokens):
+                self._write(tuple(token for token in tokens if token.name != name))
+
     def find(self, text: str) -> Token | None:
         """The token whose secret text this is; every hash is compared, in constant time."""
         wanted = digest(text)

@@ -172,7 +172,7 @@ class _Maker:
     def remainder(self, code: str, cost: Decimal | None) -> list[Row]:
         if not cost:
             return []
-        blank = (None,) * (2 * len(self.measured))
+        blank = ("",) * (2 * len(self.measured))
         return [
             Row(
                 name=words.name(code),
