@@ -117,7 +117,8 @@ def _product(
     path = folder / "manifests.yaml"
     path.write_text(manifests(raised_at), encoding="utf-8")
     configs = {name: plane.kubeconfig("server", "rig-admin") for name, plane in planes.items()}
-    product = Product(folder / "server", network, configs, manifests=[path])
+    settings = {"SEEDANCE_KUBERNETES_SCRAPE_EVERY": str(KUBELET_SECONDS)}
+    product = Product(folder / "server", network, configs, manifests=[path], settings=settings)
     stack.callback(product.stop)
     product.start()
     return product

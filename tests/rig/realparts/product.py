@@ -28,7 +28,8 @@ class Product:
     network: Network
     clusters: Mapping[str, Path]
     manifests: Sequence[Path] = ()
-    flags: Sequence[str] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables, such as `SEEDANCE_KUBERNETES_SCRAPE`."""
     program: Program = field(init=False)
     url: str = field(init=False)
 
@@ -47,10 +48,9 @@ class Product:
                 f"--listen=127.0.0.1:{port}",
                 *clusters,
                 *manifests,
-                *self.flags,
             ],
             logs=self.folder,
-            environment={"HOME": str(self.folder), "XDG_CONFIG_HOME": str(self.folder / "config")},
+            environment={**self._home(), **self.settings},
         )
 
     def start(self, *, seconds: float = 60) -> None:
@@ -79,7 +79,7 @@ class Product:
 
     def ctl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `seedancectl` against it."""
-        environment = {**os.environ, "HOME": str(self.folder), "SEEDANCE_SERVER": self.url}
+        environment = {**os.environ, **self._home(), "SEEDANCE_SERVER": self.url}
         return subprocess.run(
             [str(BIN / "seedancectl"), *arguments],
             capture_output=True,
@@ -88,6 +88,10 @@ class Product:
             timeout=120,
             check=False,
         )
+
+    def _home(self) -> dict[str, str]:
+        """A home of its own, so that nothing of the person who runs the tests matters."""
+        return {"HOME": str(self.folder), "XDG_CONFIG_HOME": str(self.folder / "config")}
 
     def cost(self, *arguments: str) -> Any:
         """`seedancectl cost … -o json`, whole, as JSON.
