@@ -20,6 +20,8 @@ from urllib.parse import parse_qsl, urlsplit
 import cramjam
 from chdb.state.sqlitelike import Connection
 
+from seedance.store.handover import file_of
+
 NOT_SETTINGS = {
     *("query", "database", "default_format", "user", "password", "session_id", "query_id"),
     *("enable_http_compression", "compress", "decompress", "wait_end_of_query", "role"),
@@ -128,12 +130,10 @@ def run(connection: Any, asked: dict[str, str], body: bytes) -> tuple[str, bytes
     insert = INSERT.match(sql.encode() + b"\n" + body if sql else body)
     if insert:
         head = insert[1].decode()
-        if token:
-            head += f" SETTINGS insert_deduplication_token = '{token}'"
+        settings = f" SETTINGS insert_deduplication_token = '{token}'" if token else ""
         data = (sql.encode() + b"\n" + body if sql else body)[insert.end() :]
-        with connection.send_insert(head, insert[2].decode()) as stream:
-            stream.append(data)
-            stream.finish()
+        with file_of([data]) as path:
+            connection.query(f"{head} FROM INFILE '{path}'{settings} FORMAT {insert[2].decode()}")
         return "", b""
     return answer_of(connection, asked, sql or body.decode())
 

@@ -65,7 +65,7 @@ def parse_type(text: str, *, stored: bool = False) -> ColumnType:
     args = _split(rest[:-1]) if rest else ()
     if name in _WRAPPERS and not (stored and name == "LowCardinality"):
         return parse_type(args[-1], stored=stored)
-    inner = ()
+    inner: tuple[ColumnType, ...] = ()
     if name in {"Nullable", "Array", "Map", "Tuple", "LowCardinality"}:
         inner = tuple(parse_type(arg, stored=stored) for arg in args)
     return ColumnType(name=name, inner=inner, args=args, text=_plain_text(name, inner, args))

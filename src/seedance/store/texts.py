@@ -59,7 +59,7 @@ def _scalar(value: Any) -> Plain:
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, np.integer | np.floating):
-        return value.item()  # type: ignore[no-any-return]
+        return value.item()
     if isinstance(value, int | float | str):
         return value
     return value.isoformat() if isinstance(value, date) else str(value)
