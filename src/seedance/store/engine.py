@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from seedance.facts.errors import BusyError, RefusedError, SeedanceError, UnreachableError
 from seedance.store.columntypes import ColumnType, parse_type
+from seedance.store.handover import file_of
 from seedance.store.native import decode_blocks, encode_block
 from seedance.store.texts import Plain, bind, escaped, read_rows
 
@@ -138,12 +139,12 @@ class _Embedded:
     def insert(
         self, table: str, names: Sequence[str], pieces: Sequence[bytes], *, token: str
     ) -> None:
-        sql = f"INSERT INTO {table} ({', '.join(names)})"
-        if token:
-            sql += f" SETTINGS insert_deduplication_token = '{token}'"
-        with self._borrowed() as connection, connection.send_insert(sql, "Native") as stream:
-            stream.append(b"".join(pieces))
-            stream.finish()
+        settings = f" SETTINGS insert_deduplication_token = '{token}'" if token else ""
+        columns = ", ".join(names)
+        with file_of(pieces) as path, self._borrowed() as connection:
+            connection.query(
+                f"INSERT INTO {table} ({columns}) FROM INFILE '{path}'{settings} FORMAT Native"
+            )
 
     def close(self) -> None:
         with self._state:

@@ -39,6 +39,7 @@ from seedance.store.logformat import (
     read_entry,
     read_segment,
 )
+from seedance.store.segments import Segment, sync_folder, take_away, write_fully
 
 NO_BATCH: Token = f"{0:016x}-{0:08x}"
 
@@ -65,14 +66,6 @@ class Batch:
 
 
 @dataclass(slots=True)
-class _Segment:
-    path: Path
-    size: int = 0
-    open: set[Token] = field(default_factory=set)
-    damaged: bool = False
-
-
-@dataclass(slots=True)
 class _Left:
     """A batch found at the start, not done: where its bodies lie."""
 
@@ -92,7 +85,7 @@ class Wal:
         self._segment_bytes = segment_bytes
         self._lock = threading.RLock()
         self._syncing = threading.Lock()
-        self._segments: list[_Segment] = []
+        self._segments: list[Segment] = []
         self._left: dict[Token, _Left] = {}
         self._file: int | None = None
         self._worn = False
@@ -255,7 +248,7 @@ class Wal:
             with self._lock:
                 self._close_file()
 
-    def _write(self, pieces: list[bytes]) -> _Segment:
+    def _write(self, pieces: list[bytes]) -> Segment:
         data = b"".join(pieces)
         with _busy_on_failure("write"):
             full = bool(self._segments) and self._segments[-1].size >= self._segment_bytes
@@ -263,7 +256,7 @@ class Wal:
                 self._begin_segment()
             segment = self._segments[-1]
             try:
-                _write_fully(self._file or 0, data)
+                write_fully(self._file or 0, data)
             except OSError:
                 self._undo(segment)
                 raise
@@ -271,7 +264,7 @@ class Wal:
         self._written += len(data)
         return segment
 
-    def _undo(self, segment: _Segment) -> None:
+    def _undo(self, segment: Segment) -> None:
         """Take a half-written record back; if even that fails, write on in another segment."""
         try:
             os.ftruncate(self._file or 0, segment.size)
@@ -286,9 +279,9 @@ class Wal:
         file = os.open(path, flags, 0o640)
         head = header(created=time.time_ns() // 1_000_000, run=self._run)
         try:
-            _write_fully(file, head)
+            write_fully(file, head)
             if self.fsync != "never":
-                _sync_folder(self.folder)
+                sync_folder(self.folder)
         except OSError:
             os.close(file)
             path.unlink(missing_ok=True)
@@ -296,7 +289,7 @@ class Wal:
         self._close_file()
         self._number += 1
         self._file, self._worn = file, False
-        self._segments.append(_Segment(path, len(head)))
+        self._segments.append(Segment(path, len(head)))
 
     def _close_file(self) -> None:
         if self._file is not None:
@@ -306,7 +299,7 @@ class Wal:
     def _read_back(self, path: Path) -> None:
         self._number = max(self._number, int(path.stem))
         data = path.read_bytes()
-        segment = _Segment(path, len(data))
+        segment = Segment(path, len(data))
         self._segments.append(segment)
         for item in read_segment(data):
             if isinstance(item, Gap):
@@ -314,7 +307,7 @@ class Wal:
             else:
                 self._note_record(segment, item)
 
-    def _note_record(self, segment: _Segment, record: Record) -> None:
+    def _note_record(self, segment: Segment, record: Record) -> None:
         if record.kind == "done":
             self._left.pop(record.token, None)
             for each in self._segments:
@@ -336,13 +329,13 @@ class Wal:
             if not left.places:
                 del self._left[token]
 
-    def _note_gap(self, segment: _Segment, gap: Gap) -> None:
+    def _note_gap(self, segment: Segment, gap: Gap) -> None:
         if gap.torn:
             log.info("log-torn-end", segment=segment.path.name, at=gap.at, bytes=gap.size)
         else:
             self._report(segment, f"{gap.size} bytes at {gap.at} are damaged")
 
-    def _report(self, segment: _Segment, what: str) -> None:
+    def _report(self, segment: Segment, what: str) -> None:
         segment.damaged = True
         text = f"write-ahead log: {what} in {segment.path.name}; the file is kept in damaged/"
         self.damage.append(text)
@@ -360,34 +353,11 @@ class Wal:
             try:
                 if self._file is not None and self.fsync != "never":
                     os.fdatasync(self._file)  # that it is done must outlast what was done
-                _take_away(segment)
+                take_away(segment)
             except OSError as error:
                 log.warning("log-segment-stays", segment=segment.path.name, error=str(error))
                 return
             del self._segments[0]
-
-
-def _take_away(segment: _Segment) -> None:
-    if segment.damaged:
-        aside = segment.path.parent / "damaged"
-        aside.mkdir(exist_ok=True)
-        segment.path.rename(aside / f"{segment.path.name}.{time.time_ns():x}")
-    else:
-        segment.path.unlink(missing_ok=True)
-
-
-def _write_fully(file: int, data: bytes) -> None:
-    done = 0
-    while done < len(data):
-        done += os.write(file, data[done:] if done else data)
-
-
-def _sync_folder(folder: Path) -> None:
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 @contextmanager
