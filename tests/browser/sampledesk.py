@@ -9,8 +9,9 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from browser.sampleobjects import objects
+from browser.samplestatus import status
 from browser.sampleworld import PRICES, UNITS, Entity, entities
-
 from seedance.facts.costquery import CostQuery, parse_dimensions
 from seedance.facts.errors import NoDataError, NotFoundError
 from seedance.facts.filters import Comparison, parse_filters
@@ -39,7 +40,7 @@ class SampleDesk:
         self.world = list(world if world is not None else entities())
         self.at = now
         self.as_of = now - timedelta(seconds=50)
-        self.status_answer = _status(self.at)
+        self.status_answer = status(self.at)
 
     def now(self) -> datetime:
         return self.at
@@ -105,7 +106,7 @@ class SampleDesk:
     ) -> a.ObjectList:
         found = [
             one
-            for one in _objects(self.world, kind)
+            for one in objects(self.world, kind)
             if (not cluster or cluster == one.cluster_name)
             and (not namespace or namespace == one.namespace)
         ]
@@ -126,7 +127,7 @@ class SampleDesk:
         key = {"workloads": "workload", "nodes": "node", "namespaces": "namespace"}.get(kind, "pod")
         pods = [
             item
-            for item in _objects(self.world, "pods")
+            for item in objects(self.world, "pods")
             if item.facts["keys"].get(key) == one.name and item.cluster == one.cluster
         ]
         older = one.model_copy(update={"until": one.since, "since": one.since - timedelta(hours=5)})
@@ -306,182 +307,3 @@ def _shares(shown: Sequence[Entity], whole: Cut, cost: Decimal | None) -> dict[s
             numerator=numerator, denominator="cost shown", value=part, share=share
         )
     return found
-
-
-def _objects(world: Sequence[Entity], kind: str) -> list[a.ObjectItem]:
-    made: dict[tuple[str, ...], a.ObjectItem] = {}
-    for one in world:
-        for item in _of(one, kind):
-            made.setdefault((item.cluster, item.namespace, item.name), item)
-    return sorted(made.values(), key=lambda item: (item.cluster_name, item.namespace, item.name))
-
-
-def _of(one: Entity, kind: str) -> Iterator[a.ObjectItem]:
-    keys = one.keys
-    real = keys["kind"] == "container"
-    base = {"created": "2026-11-03T08:00:00Z", "labels": {"app": keys["label:app"]}, "keys": keys}
-    if kind == "clusters":
-        yield _object(one, "Cluster", keys["cluster"], "", {"created": "2026-11-03T00:00:00Z"})
-    elif kind == "nodes":
-        capacity = {"cpu": 16.0, "memory": 64.0 * 2**30}
-        if keys["instanceType"].startswith("p4d"):
-            capacity = {"cpu": 96.0, "memory": 1152.0 * 2**30, "nvidia.com/gpu": 8.0}
-        facts = {
-            **base,
-            "instance_type": keys["instanceType"],
-            "zone": keys["zone"],
-            "capacity_type": keys["capacityType"],
-            "capacity": capacity,
-            "ready": True,
-        }
-        yield _object(one, "Node", keys["node"], "", facts)
-    elif kind == "namespaces" and real:
-        yield _object(one, "Namespace", keys["namespace"], "", {**base, "phase": "Active"})
-    elif kind == "workloads" and real:
-        facts = {**base, "replicas": 3, "ready_replicas": 3}
-        yield _object(one, keys["workloadKind"], keys["workload"], keys["namespace"], facts)
-    elif kind == "pods" and real:
-        requests = {
-            name: value * (2**30 if name == "memory" else 1)
-            for name, value in one.requested.items()
-        }
-        container = {
-            "name": keys["container"],
-            "type": "app",
-            "image": "registry.example/app:1.4.2",
-            "requests": requests,
-            "limits": requests,
-            "state": "running",
-            "restarts": 1,
-        }
-        facts = {
-            **base,
-            "node": keys["node"],
-            "phase": "Running",
-            "qos": "Burstable",
-            "effective": requests,
-            "scheduled": "2026-11-03T08:00:05Z",
-            "started": "2026-11-03T08:00:09Z",
-            "containers": [container],
-            "owner": {"kind": keys["workloadKind"], "name": keys["workload"]},
-        }
-        yield _object(one, "Pod", keys["pod"], keys["namespace"], facts)
-
-
-def _object(
-    one: Entity, kind: str, name: str, namespace: str, facts: dict[str, Any]
-) -> a.ObjectItem:
-    cluster = one.keys["cluster"]
-    return a.ObjectItem(
-        cluster=f"4f1c2d9e-{cluster}",
-        cluster_name=cluster,
-        kind=kind,
-        uid=f"uid-{cluster}-{name}",
-        namespace=namespace,
-        name=name,
-        since=datetime(2026, 11, 3, 8, tzinfo=UTC),
-        until=None,
-        facts=facts,
-    )
-
-
-def _status(now: datetime) -> a.StatusAnswer:
-    kinds = ("Node", "Namespace", "Pod", "Deployment", "StatefulSet", "Job")
-    watch = {
-        "cluster_name": "prod",
-        "healthy": True,
-        "kinds": [
-            {
-                "kind": kind,
-                "synced": True,
-                "refused": False,
-                "objects": 12 * (n + 1),
-                "last_event": "2026-11-30T20:13:41Z",
-                "error": "",
-            }
-            for n, kind in enumerate(kinds)
-        ],
-    }
-    broken = {
-        "cluster_name": "dev",
-        "healthy": False,
-        "kinds": [
-            {"kind": "Pod", "synced": True, "objects": 61, "last_event": "2026-11-30T20:13:58Z"},
-            {"kind": "Job", "synced": False, "objects": 12, "error": "no answer for 40 s"},
-            {
-                "kind": "CronJob",
-                "synced": False,
-                "refused": True,
-                "objects": 0,
-                "error": "cronjobs is forbidden",
-            },
-        ],
-    }
-    return a.StatusAnswer(
-        version="0.1.0",
-        at=now,
-        started=now - timedelta(days=3),
-        ready=False,
-        health=[
-            a.Health(name="recorder", healthy=True),
-            a.Health(name="watch prod", healthy=True),
-            a.Health(name="watch dev", healthy=False, reason="403: cronjobs is forbidden"),
-            a.Health(name="settle", healthy=True),
-        ],
-        recorder={
-            "healthy": True,
-            "reason": "",
-            "samples_per_second": 1843.2,
-            "samples": 48_213_004,
-            "queue_rows": 812,
-            "queue_age_s": 0.4,
-            "series": 14_022,
-            "log_bytes": 8_388_608,
-            "last_flush": "2026-11-30T20:13:59Z",
-            "rejected": {"too-old": 12, "out-of-order": 3},
-        },
-        watches=[watch, broken],
-        scrapes=[
-            {
-                "cluster_name": "dev",
-                "healthy": True,
-                "reason": "",
-                "covered": 6,
-                "nodes": [
-                    {
-                        "node": f"dev-m6i-{n}",
-                        "last_success": "2026-11-30T20:13:50Z",
-                        "samples": 118 + n,
-                        "error": "timed out after 10 s" if n == 2 else "",
-                        "failures": 3 if n == 2 else 0,
-                        "next_try": None,
-                    }
-                    for n in range(4)
-                ],
-                "last_round": "2026-11-30T20:13:50Z",
-                "round_seconds": 0.8,
-            }
-        ],
-        sources={"remote-write": 12_004, "kubelet": 2_018},
-        settles=[
-            a.SettleOf(
-                cluster=f"4f1c2d9e-{name}",
-                cluster_name=name,
-                hour=floor_hour(now),
-                ended=now - timedelta(seconds=50),
-                seconds=0.31,
-                rows=4012,
-                provisional=True,
-                violations=0,
-                lag_seconds=50,
-            )
-            for name in ("prod", "dev")
-        ],
-        store=[
-            a.TableSize(name="samples", rows=48_000_000, bytes=412_000_000),
-            a.TableSize(name="cost_hours", rows=1_204_331, bytes=41_000_000),
-            a.TableSize(name="usage_minutes", rows=804_331, bytes=98_000_000),
-            a.TableSize(name="objects", rows=6_120, bytes=2_100_000),
-        ],
-        manifests={"books": ["list-prices"], "rules": [], "fingerprint": "9f31c0aa"},
-    )

@@ -63,12 +63,12 @@ def _namespace(cluster: str, team: str, namespace: str, count: int) -> Iterator[
         name += f"-{number}" if number > 4 else ""
         gpu = namespace == "vision-train" and number < 2
         for pod in range(2 + int(mix(cluster, name, "pods") * 3)):
-            yield _container(cluster, team, namespace, kind, name, pod, gpu=gpu)
+            place = (cluster, team, namespace)
+            yield _container(place, kind, name, pod=pod, gpu=gpu)
 
 
-def _container(
-    cluster: str, team: str, namespace: str, kind: str, name: str, pod: int, *, gpu: bool
-) -> Entity:
+def _container(place: tuple[str, str, str], kind: str, name: str, *, pod: int, gpu: bool) -> Entity:
+    cluster, team, namespace = place
     machine = MACHINES[2] if gpu else MACHINES[int(mix(name, pod) * 2)]
     scale = (0.4 if cluster == "dev" else 1.0) * (0.5 + 3 * mix(namespace, "size"))
     cpu, memory = scale * (0.5 + 4 * mix(name, "cpu")), scale * (2 + 14 * mix(name, "memory"))

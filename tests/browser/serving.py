@@ -20,9 +20,9 @@ from seedance.web.pages.desk import Desk
 from seedance.web.pages.routes import router
 
 
-def sample_app(desk: Desk) -> FastAPI:
+def sample_app(desk: Desk, context: AppContext | None = None) -> FastAPI:
     """The real application with its guard, whose pages answer from `desk`."""
-    context = AppContext(store=cast("Store", None), now=desk.now)
+    context = context or AppContext(store=cast("Store", None), now=desk.now)
     with patch("seedance.web.pages.router", lambda shared: router(shared, lambda _: desk)):
         return create_app(context)
 

@@ -19,6 +19,7 @@ _PAGES = {
     "page:unpriced": Phrase("", "{hours} have no price and are not in these figures."),
     "page:total": Phrase("Total of the window", ""),
     "page:shown": Phrase("Left by the filter", ""),
+    "page:all": Phrase("All costs", ""),
     "page:sum": Phrase("Sum", ""),
     "page:cost": Phrase("Cost", "All node cost of the window: pods, idle and system."),
     "page:filtered": Phrase("What the filter leaves", ""),

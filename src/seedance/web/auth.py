@@ -19,13 +19,14 @@ import secrets
 import time
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from starlette.datastructures import Headers
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from seedance.facts.errors import RefusedError, SeedanceError, UnauthenticatedError
-from seedance.web.problems import problem_of
+from seedance.web.problems import is_api, problem_of
 from seedance.web.tokens import Caller, Role, TokenBook
 
 COOKIE = "seedance_session"
@@ -162,7 +163,7 @@ class Guard:
             try:
                 self._check(scope)
             except SeedanceError as error:
-                await problem_of(error).response(scope["path"])(scope, receive, send)
+                await refusal(error, scope)(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
@@ -181,6 +182,17 @@ class Guard:
             raise _denied(caller, role, method, path)
         if session is not None and method not in _SAFE and not path.startswith(_OPEN):
             check_csrf(session, headers.get(CSRF_HEADER, ""))
+
+
+def refusal(error: SeedanceError, scope: Scope) -> Response:
+    """The answer to a request that may not pass: a page's reader is led to the login page."""
+    path, headers = scope["path"], Headers(scope=scope)
+    reads = scope["method"] in _SAFE and "text/html" in headers.get("accept", "")
+    if isinstance(error, UnauthenticatedError) and reads and not is_api(path):
+        query = scope.get("query_string", b"").decode("latin-1")
+        target = f"{path}?{query}" if query else path
+        return RedirectResponse(f"/login?next={quote(target, safe='/')}", status_code=303)
+    return problem_of(error).response(path)
 
 
 def needed_role(method: str, path: str) -> Role | None:

@@ -47,9 +47,18 @@ class CostsPage:
     empty: str
 
 
-def costs_page(desk: Desk, query: CostQuery) -> tuple[CostsPage, CostAnswer]:
-    """Asks for the table, then for the chart of its top rows."""
+def costs_page(
+    desk: Desk, query: CostQuery, *, chosen: bool = True
+) -> tuple[CostsPage, CostAnswer]:
+    """Asks for the table, then for the chart of its top rows.
+
+    Where nobody chose the grouping and there are several clusters, namespaces of the same name
+    are told apart by their cluster.
+    """
     answer = desk.costs(query)
+    if not chosen and len({name for item in answer.items for name in item.clusters}) > 1:
+        query = replace(query, by=("cluster", *query.by))
+        answer = desk.costs(query)
     charged = [item for item in answer.items if not links.is_aside(item.keys)]
     named = [(item, name_of(item)) for item in charged[: charts.COLOURS]]
     first = query.offset == 0 and query.sort == "-cost"

@@ -90,16 +90,24 @@ def comparisons(query: CostQuery) -> tuple[Comparison, ...]:
 
 
 def crumbs(query: CostQuery) -> list[Link]:
-    """From everything down to here: one link for each filter that pins one value of the path."""
-    found = [Link("All costs", at(query, by=(PATH[0],), filters=()).url("/costs"))]
+    """From everything down to here: one link for each filter that pins one value of the path.
+
+    Each link lists what the next one was chosen from, so going up lands where one came from.
+    """
+    steps: list[tuple[str, str, tuple[str, ...]]] = [("", words.name("page:all"), ())]
     kept: list[str] = []
     for text in query.filters:
         kept.append(text)
-        for item in _one(text):
-            if item.dimension in PATH and item.operator == "equals" and not item.negated:
-                below = _NEXT.get(item.dimension, _LEAF)
-                href = at(query, by=(below,), filters=tuple(kept)).url("/costs")
-                found.append(Link(shown_value(item.values[0]), href, hint=item.dimension))
+        steps += [
+            (item.dimension, shown_value(item.values[0]), tuple(kept))
+            for item in _one(text)
+            if item.dimension in PATH and item.operator == "equals" and not item.negated
+        ]
+    after = [name for name, _, _ in steps[1:]] + [""]
+    found = []
+    for (name, text, filters), following in zip(steps, after, strict=True):
+        below = following or _NEXT.get(name, PATH[0])
+        found.append(Link(text, at(query, by=(below,), filters=filters).url("/costs"), hint=name))
     return found
 
 

@@ -52,6 +52,7 @@ class Waste:
 class OverviewPage:
     """Everything the template of the Overview shows."""
 
+    query: CostQuery
     lead: Markup
     figures: list[Figure]
     chart: charts.Chart | None
@@ -71,6 +72,7 @@ def overview(desk: Desk, query: CostQuery) -> tuple[OverviewPage, CostAnswer]:
     drawn = charts.chart(desk, query, answer, [(item, name_of(item)) for item in top])
     money = Money.of(answer.currency, [answer.total.cost])
     page = OverviewPage(
+        query=query,
         lead=sentences.join(costs_page.lead(query, answer), _top(query, answer)),
         figures=headline(query, answer, money),
         chart=drawn,

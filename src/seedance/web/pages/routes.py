@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -51,7 +52,8 @@ class Pages:
 
     def costs(self, request: Request) -> Response:
         """`/costs`: the table and its bars."""
-        return self._answered(request, "costs.html", costs.costs_page, costs.WINDOW, "namespace")
+        ask = partial(costs.costs_page, chosen="by" in request.query_params)
+        return self._answered(request, "costs.html", ask, costs.WINDOW, "namespace")
 
     def computed(self, request: Request) -> Response:
         """`/costs/computed`: how a figure came about."""
@@ -165,6 +167,7 @@ class Pages:
         except (NoDataError, UsageError) as error:
             return self._stuck(request, query, error)
         drawn = getattr(page, "chart", None)
+        query = getattr(page, "query", query)
         shared = self._shared(request, query, answer, step=drawn.step if drawn else "")
         fresh = freshness_of(answer, desk.now())
         return self.renderer.page(request, template, page=page, freshness=fresh, **shared)
