@@ -120,6 +120,17 @@ def test_all_series_reads_page_after_page(store: Store, monkeypatch: object) -> 
     assert [each.id for each in samples.all_series(store)] == list(range(1, 8))
 
 
+def test_series_without_samples_are_forgotten_after_the_retention(store: Store) -> None:
+    samples.put_series(store, [series(n, pod=f"p{n}") for n in (1, 2, 4)], now=T0)
+    samples.put_series(store, [series(3, pod="young")], now=T0 + timedelta(days=15_000))
+    put(store, batch([2], [MS], [0]), token="a")
+    samples.forget_series(store, now=T0 + timedelta(days=15_000))
+    assert [each.id for each in samples.all_series(store)] == [1, 2, 3, 4]
+    samples.forget_series(store, now=T0 + timedelta(days=15_002))
+    # 2 has a sample, 3 is young, 4 is the largest number.
+    assert [each.id for each in samples.all_series(store)] == [2, 3, 4]
+
+
 def test_metric_numbers_are_kept(store: Store) -> None:
     samples.put_metric_ids(store, {"a": 1, "b": 2}, now=T0)
     assert samples.metric_ids(store) == {"a": 1, "b": 2}

@@ -25,6 +25,7 @@ SELECT sid, ts, value
 FROM samples
 WHERE metric_id = {metric_id:UInt32} AND sid BETWEEN {first_sid:UInt64} AND {last_sid:UInt64}
   AND ts >= {start:DateTime64(3, 'UTC')} AND ts < {end:DateTime64(3, 'UTC')}
+ORDER BY sid, ts
 
 -- name: last_timestamps
 SELECT sid, max(samples.ts) AS newest
@@ -50,3 +51,11 @@ GROUP BY key
 -- name: labels_of_series
 SELECT sid, any(door) AS door, any(labels) AS labels
 FROM series WHERE sid IN {sids:Array(UInt64)} GROUP BY sid
+
+-- Label sets that were first seen before `before` and have no sample left. The largest number
+-- stays, since the next one is counted from it.
+-- name: forget_series
+DELETE FROM series
+WHERE at < {before:DateTime64(3, 'UTC')}
+  AND sid < (SELECT max(sid) FROM series)
+  AND sid NOT IN (SELECT sid FROM samples)
