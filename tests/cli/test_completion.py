@@ -10,7 +10,8 @@ import pytest
 
 from seedance.cli.completion import SCRIPTS, Shell
 
-from .conftest import Run
+from . import answers
+from .conftest import Run, Stub
 
 
 def found(ctl: Run, *words: str) -> list[str]:
@@ -36,6 +37,28 @@ def test_contexts_are_candidates(ctl: Run) -> None:
 def test_files_are_candidates_where_nothing_else_is(ctl: Run) -> None:
     assert found(ctl, "cost", "--token-file", "") == [":0"]
     assert found(ctl, "no-such-verb", "x") == [":0"]
+
+
+def test_dimensions_follow_a_comma(ctl: Run) -> None:
+    assert found(ctl, "cost", "--by", "name") == ["namespace", ":4"]
+    assert found(ctl, "cost", "--by", "team,name") == ["team,namespace", ":4"]
+    assert found(ctl, "cost", "--filter", "te") == ["team:", ":4"]
+    assert found(ctl, "cost", "--window", "last") == ["lastweek", "lastmonth", ":4"]
+
+
+def test_names_come_from_the_server(ctl: Run, stub: Stub) -> None:
+    stub.give("/api/v1/pods", answers.objects("pods", answers.pod("web-1"), answers.pod("api-1")))
+    stub.give("/api/v1/namespaces", answers.objects("namespaces", answers.thing("N", "ml", {})))
+    server = ("--server", stub.url)
+    assert found(ctl, "get", *server, "-n", "ml", "pods", "") == ["api-1", "web-1", ":4"]
+    assert ("namespace", "ml") in stub.asked[-1].params
+    assert found(ctl, "describe", *server, "po", "w") == ["web-1", ":4"]
+    assert found(ctl, "cost", *server, "-n", "") == ["ml", ":4"]
+
+
+def test_a_server_that_is_away_offers_nothing(ctl: Run) -> None:
+    assert found(ctl, "get", "--server", "http://127.0.0.1:1", "pods", "") == [":0"]
+    assert found(ctl, "get", "things", "") == [":0"]
 
 
 @pytest.mark.parametrize("shell", Shell)

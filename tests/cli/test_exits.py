@@ -180,3 +180,16 @@ def test_a_pipe_that_closes_early_is_no_crash(stub: Stub, alone: Path) -> None:
     assert ended.returncode == 141
     assert ended.stdout.startswith(b"NAMESPACE")
     assert ended.stderr == b""
+
+
+def test_a_terminal_that_lacks_a_character_shows_its_code(stub: Stub, alone: Path) -> None:
+    stub.give("/api/v1/pods", answers.objects("pods", answers.pod("a", "视觉")))
+    ended = subprocess.run(
+        [sys.executable, "-m", "seedance.cli.main", "get", "pods", "--server", stub.url],
+        capture_output=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "HOME": str(alone), "PYTHONIOENCODING": "ascii"},
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert rb"\u89c6\u89c9" in ended.stdout

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from seedance.cli import cells, options
+from seedance.cli import candidates, cells, options
 from seedance.cli.costtable import cost_table
 from seedance.cli.get import KindArgument, one, utc_now
 from seedance.cli.grammar import as_typed
@@ -34,7 +34,10 @@ _AMOUNTS = frozenset({"capacity", "allocatable", "effective", "overhead", "reque
 def describe(
     session: Session,
     kind: KindArgument,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the object.")] = "",
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Name of the object.", autocompletion=candidates.names),
+    ] = "",
     *,
     namespace: options.Namespace = "",
     cluster: options.Cluster = "",

@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 import typer
 
-from seedance.cli import options
+from seedance.cli import candidates, options
 from seedance.cli.client import Answer, Client, Params
-from seedance.cli.kinds import NAMESPACES, Kind, kind_and_name, kind_words, table_of
+from seedance.cli.kinds import Kind, kind_and_name, kind_words, table_of
 from seedance.cli.options import Output
 from seedance.cli.output import is_document, show_document, show_table, show_text
 from seedance.cli.pages import collect
@@ -41,7 +41,12 @@ KindArgument = Annotated[
 def get(
     session: Session,
     kind: KindArgument,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Only the one of this name.")] = "",
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="Only the one of this name.", autocompletion=candidates.names
+        ),
+    ] = "",
     *,
     namespace: options.Namespace = "",
     all_namespaces: options.AllNamespaces = False,
@@ -178,9 +183,3 @@ def _keyed(table: Table) -> dict[tuple[str, ...], tuple[str, ...]]:
 
 def _without_age(row: tuple[str, ...], headers: list[str]) -> tuple[str, ...]:
     return tuple(cell for cell, header in zip(row, headers, strict=True) if header != "AGE")
-
-
-def namespaces_of(client: Client) -> list[str]:
-    """Names of the namespaces, for completion."""
-    body = collect(client, f"/api/v1/{NAMESPACES.plural}", {}).json()
-    return sorted({str(item["name"]) for item in body["items"]})

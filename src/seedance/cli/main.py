@@ -8,6 +8,7 @@ also as `kubectl-seedance`, so that `kubectl seedance cost` works; help then sho
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,10 @@ _BUG = 70
 
 def main() -> None:
     """Entry point of `seedancectl` and `kubectl-seedance`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that lacks a character shows its code, and nothing breaks.
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:], started_as=sys.argv[0]))
 
 

@@ -12,6 +12,8 @@ from typing import Annotated
 
 import typer
 
+from seedance.cli import candidates
+
 
 class Output(StrEnum):
     """Output formats."""
@@ -75,7 +77,13 @@ OutputFormat = Annotated[
 ]
 Namespace = Annotated[
     str,
-    typer.Option("--namespace", "-n", metavar="NAMESPACE", help="Only this namespace."),
+    typer.Option(
+        "--namespace",
+        "-n",
+        metavar="NAMESPACE",
+        help="Only this namespace.",
+        autocompletion=candidates.namespaces,
+    ),
 ]
 AllNamespaces = Annotated[
     bool,
@@ -94,7 +102,12 @@ Selector = Annotated[
 ]
 Cluster = Annotated[
     str,
-    typer.Option("--cluster", metavar="NAME", help="Only this cluster, by name or UID."),
+    typer.Option(
+        "--cluster",
+        metavar="NAME",
+        help="Only this cluster, by name or UID.",
+        autocompletion=candidates.clusters,
+    ),
 ]
 At = Annotated[
     str,
@@ -115,6 +128,7 @@ SortCostsBy = Annotated[
         "--sort",
         metavar="FIELD",
         help="cost, unusedCost, idle, efficiency or name; -FIELD puts the largest first.",
+        autocompletion=candidates.cost_orders,
     ),
 ]
 SortObjectsBy = Annotated[
@@ -147,6 +161,7 @@ WindowWord = Annotated[
         metavar="WINDOW",
         help="today, yesterday, week, lastweek, month, lastmonth, 30m, 12h, 7d, or two RFC 3339 "
         "instants with a comma between.",
+        autocompletion=candidates.windows,
     ),
 ]
 By = Annotated[
@@ -156,6 +171,7 @@ By = Annotated[
         metavar="DIMENSIONS",
         help="Group by these, with commas: cluster, node, namespace, workload, pod, container, "
         "domain, environment, team, resource, label:KEY, annotation:KEY …",
+        autocompletion=candidates.dimensions,
     ),
 ]
 Filter = Annotated[
@@ -165,6 +181,7 @@ Filter = Annotated[
         metavar="DIMENSION:VALUE",
         help="Only rows of this value; may be repeated, then all must hold: namespace:ml, "
         "label:app!=web, pod~:worker.",
+        autocompletion=candidates.filter_starts,
     ),
 ]
 StepLength = Annotated[
