@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
+import numpy as np
+
 from seedance.costs import epochs, identity, ledger, pricing
 from seedance.costs.epochs import Epoch
 from seedance.costs.hour import NodeHour
@@ -21,6 +23,7 @@ from seedance.costs.ledger import Ledger
 from seedance.costs.lives import Life, lives, millis
 from seedance.costs.minutes import Grid
 from seedance.costs.ownership import rules_at
+from seedance.costs.rows import UInt64Array
 from seedance.facts.costs import Kind, Reason
 from seedance.facts.inventory import Cluster, Node, ObjectVersion, Pod, Workload
 from seedance.facts.prices import NodePrice, Unpriced
@@ -44,7 +47,8 @@ class Book:
     price_rows: list[dict[str, Any]] = field(default_factory=list)
     _epochs: list[list[Epoch]] = field(default_factory=list)
     _by_place: list[list[int]] = field(default_factory=list)
-    _members: dict[int, list[int]] = field(default_factory=dict)
+    _steady_members: UInt64Array | None = None
+    _loose: list[int] = field(default_factory=list)
     _own: dict[int, list[int]] = field(default_factory=dict)
     _fresh: list[Entity] = field(default_factory=list)
 
@@ -127,24 +131,35 @@ class Book:
             self._own[at] = known
         return known
 
-    def members_in(self, grid: Grid) -> list[int]:
-        """The entity number of every member in an hour, 0 for those that were not there."""
-        numbers = [0] * len(self.ledger.members)
-        rules = rules_at(self.manifests.rules, _last_instant(grid))
-        for at, place in enumerate(self.ledger.places):
-            if place.span.end <= grid.start_ms or place.span.start >= grid.end_ms:
-                continue
-            mine, known = self._by_place[at], self._members.get(at)
-            if known is None or not self._steady(at):
-                names = [self.ledger.members[number].container for number in mine]
-                made = identity.pod_entities(
-                    self.ledger, place, names, self.kin, rules, at=grid.end_ms
-                )
-                known = self._remember(made)
-                self._members[at] = known
-            for number, entity in zip(mine, known, strict=True):
-                numbers[number] = entity
+    def members_in(self, grid: Grid) -> UInt64Array:
+        """The entity number of every member in an hour; 0 for some of those that were not there."""
+        if self._steady_members is None:
+            self._steady_members, self._loose = self._settle_steady()
+        numbers = self._steady_members.copy()
+        for at in self._loose:
+            place = self.ledger.places[at]
+            if place.span.end > grid.start_ms and place.span.start < grid.end_ms:
+                numbers[self._by_place[at]] = self._identify(at, grid.end_ms)
         return numbers
+
+    def _settle_steady(self) -> tuple[UInt64Array, list[int]]:
+        """Entities of the places that stand still over the range, and the places that do not."""
+        numbers, loose = np.zeros(len(self.ledger.members), np.uint64), list[int]()
+        for at in range(len(self.ledger.places)):
+            if self._steady(at):
+                numbers[self._by_place[at]] = self._identify(at, self.end)
+            else:
+                loose.append(at)
+        return numbers, loose
+
+    def _identify(self, at: int, instant: int) -> list[int]:
+        """Entity numbers of the members of a place just before an instant (milliseconds)."""
+        rules = rules_at(self.manifests.rules, datetime.fromtimestamp((instant - 1) / 1000, UTC))
+        names = [self.ledger.members[number].container for number in self._by_place[at]]
+        made = identity.pod_entities(
+            self.ledger, self.ledger.places[at], names, self.kin, rules, at=instant
+        )
+        return self._remember(made)
 
     def new_entities(self) -> list[Entity]:
         """Entities made since the last call."""
@@ -173,10 +188,6 @@ def _epochs_of(life: Life[Node], manifests: Manifests, start: int, end: int) -> 
         return pricing.price_pieces(manifests.books, node, window)
 
     return epochs.node_epochs(life, price_of, start=start, end=end)
-
-
-def _last_instant(grid: Grid) -> datetime:
-    return datetime.fromtimestamp((grid.end_ms - 1) / 1000, UTC)
 
 
 def _hash(content: dict[str, Any]) -> int:

@@ -113,12 +113,15 @@ def charge(
         node_alive: cells × minutes, seconds for which the node existed.
     """
     known = np.minimum(known, alive)
-    used = np.where(alive > 0, used, 0.0)
+    if alive.min(initial=1.0) == 0:
+        used = np.where(alive > 0, used, 0.0)
     rate = np.divide(reserved, alive, out=np.zeros_like(reserved), where=alive > 0)
     blind = rate * (alive - known)  # charged as requested, since nothing is known
     seen = np.maximum(rate * known, used)
     seen, excess = _draw_on_pod(accounts, seen=seen, blind=blind, reserved=reserved, used=used)
-    charged = np.where((accounts.role == Role.POD)[:, None], excess, seen + blind)
+    charged = seen + blind
+    if excess is not None:
+        charged = np.where((accounts.role == Role.POD)[:, None], excess, charged)
 
     total = _per_cell(charged, accounts, len(capacity))
     ratio = np.divide(total, capacity, out=np.zeros_like(total), where=capacity > 0)
@@ -161,16 +164,17 @@ def _draw_on_pod(
     blind: FloatArray,
     reserved: FloatArray,
     used: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray | None]:
     """Charges in known time with init containers drawn on their pod, and the excess left over.
 
     Returns:
-        (seen, excess): `seen` with the init rows replaced; `excess` holds the charge of POD rows.
+        (seen, excess): `seen` with the init rows replaced; `excess` holds the charge of POD rows,
+        None where no pod has any.
     """
-    excess = np.zeros_like(seen)
     shared = np.flatnonzero(_pods_that_share(accounts))
     if not len(shared):
-        return seen, excess
+        return seen, None
+    excess = np.zeros_like(seen)
     role = accounts.role[shared][:, None]
     pod = accounts.pod[shared] * (int(accounts.cell.max()) + 1) + accounts.cell[shared]
     first = np.flatnonzero(np.diff(pod, prepend=-1))
@@ -210,14 +214,17 @@ def _doubt(
 ) -> FloatArray:
     """Share (0–1) of each cell's minute in which some container's use could be anything."""
     doubt = np.zeros_like(node_alive)
-    if not len(accounts):
+    if not known.size:
         return doubt
-    never = known.max(axis=1, initial=0.0) == 0
+    rows = np.flatnonzero(
+        accounts.may_exceed & (accounts.role != Role.POD) & (known.min(axis=1) == 0)
+    )
+    if not len(rows):
+        return doubt
+    known, alive = known[rows], alive[rows]
+    never = known.max(axis=1) == 0
     full = alive >= (MINUTE_MS / 1000.0) * (1 - _NOISE)
-    blind = (known == 0) & (alive > 0) & (full | never[:, None])
-    blind &= (accounts.may_exceed & (accounts.role != Role.POD))[:, None]
-    rows = np.flatnonzero(blind.any(axis=1))
-    seconds = np.where(blind[rows], alive[rows], 0.0)
-    np.maximum.at(doubt, accounts.cell[rows], seconds)
+    blind = (known == 0) & (full | never[:, None])
+    np.maximum.at(doubt, accounts.cell[rows], np.where(blind, alive, 0.0))
     share = np.divide(doubt, node_alive, out=np.zeros_like(doubt), where=node_alive > 0)
     return np.minimum(share, 1.0)

@@ -24,7 +24,7 @@ from seedance.facts.money import to_picos
 from seedance.facts.prices import NodePrice, base_units, priced_quantity
 from seedance.facts.samples import FloatArray, IntArray
 
-_RUN_ACCOUNTS = 20_000  # 60 minutes × 8 bytes × this many = 10 MB a matrix: fits the cache's edge
+_RUN_ACCOUNTS = 4_000  # 60 minutes × 8 bytes × this many = 2 MB a matrix: stays in the cache
 _UNSEEN = 1e15
 """Capacity of a node that nobody has seen: its pods are charged what they ask, and unpriced."""
 

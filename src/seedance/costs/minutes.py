@@ -9,6 +9,7 @@ lanes of a source and picks one source per pod and minute. See "What is used" in
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from seedance.facts.samples import FloatArray, IntArray, SampleColumns
 MINUTE_MS = 60_000
 _TIME_BITS = 34  # milliseconds within one composite key: 198 days; leaves 29 bits for series
 _HORIZON = (1 << _TIME_BITS) - 1
+_PART_SAMPLES = 65_536  # half a megabyte a column: a part's arrays stay in the second cache
 
 Float32Array = npt.NDArray[np.float32]
 UInt16Array = npt.NDArray[np.uint16]
@@ -131,16 +133,37 @@ def minute_use(
         counter: True for a counter, whose increase is spread; False for a gauge, whose earlier
             value holds.
     """
-    mine, lane = assign(in_order(samples), lanes)
-    shape = (len(lanes), grid.minutes)
-    used, known = np.zeros(shape[0] * shape[1]), np.zeros(shape[0] * shape[1])
-    if len(mine):
-        for parts in _intervals(mine, lane, lanes, gap_ms=gap_ms, counter=counter):
-            _spread(*parts, grid=grid, used=used, known=known)
-    return MinuteUse(
-        used.reshape(shape).astype(np.float32),
-        np.minimum(np.rint(known), MINUTE_MS).reshape(shape).astype(np.uint16),
-    )
+    ordered, out = in_order(samples), MinuteUse.empty(len(lanes), grid.minutes)
+    if not len(ordered) or not len(lanes):
+        return out
+    for first, last, part in _parts(ordered, lanes):
+        some = lanes.part(first, last)
+        mine, lane = assign(part, some)
+        used, known = np.zeros(len(some) * grid.minutes), np.zeros(len(some) * grid.minutes)
+        if len(mine):
+            for intervals in _intervals(mine, lane, some, gap_ms=gap_ms, counter=counter):
+                _spread(*intervals, grid=grid, used=used, known=known)
+        shape = (len(some), grid.minutes)
+        out.used[first:last] = used.reshape(shape)
+        out.known[first:last] = np.minimum(np.rint(known), MINUTE_MS).reshape(shape)
+    return out
+
+
+def _parts(ordered: SampleColumns, lanes: Lanes) -> Iterator[tuple[int, int, SampleColumns]]:
+    """Ranges of lanes with their samples, small enough that the arrays stay in the cache."""
+    step = max(_PART_SAMPLES * len(lanes) // len(ordered), 1)
+    first = 0
+    while first < len(lanes):
+        last = min(first + step, len(lanes))
+        while last < len(lanes) and lanes.sid[last] == lanes.sid[last - 1]:
+            last += 1
+        at, end = np.searchsorted(ordered.sid, [lanes.sid[first], lanes.sid[last - 1] + 1])
+        yield (
+            first,
+            last,
+            SampleColumns(ordered.sid[at:end], ordered.ts[at:end], ordered.value[at:end]),
+        )
+        first = last
 
 
 _Interval = tuple[IntArray, IntArray, IntArray, FloatArray]
@@ -153,11 +176,13 @@ def _intervals(
     ts, value = samples.ts, samples.value
     usable = np.isfinite(value)  # a stale marker is a NaN; no NaN or infinity is a measurement
     length = ts[1:] - ts[:-1]
-    good = (lane[1:] == lane[:-1]) & (length <= gap_ms) & usable[1:] & usable[:-1]
+    good = (lane[1:] == lane[:-1]) & (length <= gap_ms)
+    if not usable.all():
+        good &= usable[1:] & usable[:-1]
     rate = value[:-1]
     if counter:
         rise = value[1:] - value[:-1]
-        rate = np.where(rise < 0, value[1:], rise) / (length / 1000.0)
+        rate = np.where(rise < 0, value[1:], rise) / (length * 0.001)
     between: _Interval = (lane[1:], ts[:-1], ts[1:], rate)
     if not good.all():
         between = (lane[1:][good], ts[:-1][good], ts[1:][good], rate[good])
@@ -190,11 +215,11 @@ def _spread(
         edge = minute * MINUTE_MS
         inside = np.minimum(end, edge + MINUTE_MS) - np.maximum(start, edge)
         good = (inside > 0) & (minute >= 0) & (minute < grid.minutes)
-        flat = lane[good] * grid.minutes + minute[good]
-        weight = inside[good]
-        known += np.bincount(flat, weights=weight, minlength=len(known))
-        weight = weight * rate[good]
-        used += np.bincount(flat, weights=weight / 1000.0, minlength=len(used))
+        flat, length, speed = lane * grid.minutes + minute, inside.astype(np.float64), rate
+        if not good.all():
+            flat, length, speed = flat[good], length[good], rate[good]
+        known += np.bincount(flat, weights=length, minlength=len(known))
+        used += np.bincount(flat, weights=length * speed * 0.001, minlength=len(used))
         minute = minute + 1
 
 

@@ -122,15 +122,19 @@ def container_rows(
         first_minute: slot of the stretch's first minute within its hour.
         gap_seconds: unknown time from which use is only partly known.
     """
-    mine = np.flatnonzero(alive.any(axis=1))
+    there = np.flatnonzero(alive.max(axis=1, initial=0.0) > 0)
+    mine = slice(None) if len(there) == len(accounts) else there  # usually all, without copies
     cell = accounts.cell[mine]
     charged, unused = charges.charged[mine].sum(axis=1), charges.unused[mine].sum(axis=1)
     unit = _unit_price(cells)[cell]
     used, known = charges.used[mine].sum(axis=1), charges.known[mine].sum(axis=1)
     lived = alive[mine].sum(axis=1)
-    crowded = (charges.overcommit[cell] > 0) & (charges.charged[mine] > 0)
-    over = np.where(crowded, charges.overcommit[cell], 0.0).max(axis=1, initial=0.0)
-    gone = ((node_alive[cell] == 0) & (reserved[mine] > 0)).any(axis=1)
+    over, gone = np.zeros(len(cell)), np.zeros(len(cell), dtype=bool)
+    if charges.overcommit.any():
+        crowded = (charges.overcommit[cell] > 0) & (charges.charged[mine] > 0)
+        over = np.where(crowded, charges.overcommit[cell], 0.0).max(axis=1, initial=0.0)
+    if node_alive.min(initial=1.0) == 0:
+        gone = ((node_alive[cell] == 0) & (reserved[mine] > 0)).any(axis=1)
     marks = (
         flags[mine] | np.where(over > 0, Flag.OVERCOMMITTED, 0) | np.where(gone, Flag.NODE_GONE, 0)
     )
@@ -195,8 +199,7 @@ def node_rows(
         (containers, nodes): per cell Σ containers + Σ nodes = `node_costs`, exactly.
     """
     unit, cost = _unit_price(cells), node_costs(cells)
-    spent = np.zeros(len(cells), np.int64)
-    np.add.at(spent, containers.cell, containers.picos)
+    spent = _by_cell(containers.cell, containers.picos, len(cells))
     parts = (charges.system, charges.unattributed, charges.idle)
     sums = [part.sum(axis=1) for part in parts]
     system, unattributed = (np.rint(amount * unit).astype(np.int64) for amount in sums[:2])
@@ -213,6 +216,13 @@ def node_rows(
         )
     ]
     return _with_picos(containers, picos), concat(blocks)
+
+
+def _by_cell(cell: IntArray, picos: IntArray, cells: int) -> IntArray:
+    """Exact sums of picos per cell; `cell` in any order."""
+    total = np.zeros(cells, np.int64)
+    np.add.at(total, cell, picos)
+    return total
 
 
 def _settle_crumbs(
@@ -283,9 +293,10 @@ def concat(blocks: Sequence[RowBlock]) -> RowBlock:
 def violations(cells: Cells, containers: RowBlock, nodes: RowBlock) -> list[str]:
     """What is wrong with the rows of a stretch: sums that miss the node, rows below zero."""
     found: list[str] = []
-    total = np.zeros(len(cells), np.int64)
+    total, given = np.zeros(len(cells), np.int64), np.zeros(len(cells))
     for block in (containers, nodes):
-        np.add.at(total, block.cell, np.where(block.priced, block.picos, 0))
+        total += _by_cell(block.cell, np.where(block.priced, block.picos, 0), len(cells))
+        given += np.bincount(block.cell, weights=block.charged, minlength=len(cells))
         if (block.picos < 0).any():
             found.append(f"{int((block.picos < 0).sum())} rows below zero")
         if not np.isfinite(block.charged).all() or (block.charged < 0).any():
@@ -294,9 +305,6 @@ def violations(cells: Cells, containers: RowBlock, nodes: RowBlock) -> list[str]
     if off.any():
         worst = int(np.abs(off).argmax())
         found.append(f"rows miss a node's cost by {abs(int(off[worst])) / PICOS:.12f}")
-    given = np.zeros(len(cells))
-    for block in (containers, nodes):
-        np.add.at(given, block.cell, block.charged)
     most = cells.capacity * cells.node_ms / HOUR_MS
     if (given > most * (1 + 1e-6) + 1e-9).any():
         found.append("more given out than a node has")

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-import numpy as np
 import structlog
 
 from seedance.costs import hour, rows
@@ -127,7 +126,7 @@ class Settler:
         grid, until = Grid(millis(start), 60), min(millis(start + HOUR), millis(now))
         cost_set = CostSet(self.store, settle_id=self._last_id, hour=start, now=now)
         nodes = book.nodes_in(grid)
-        members = np.array(book.members_in(grid), np.uint64)
+        members = book.members_in(grid)
         cost_set.entities(book.new_entities())
         settles.put_prices(self.store, book.price_rows, now=now)
         found: list[str] = []

@@ -28,6 +28,19 @@ workload
 -- name: owner_workloadKind
 toString(workload_kind)
 
+-- OpenCost's four: what other kinds own stands under `__unallocated__`.
+-- name: owner_deployment
+if(workload_kind = 'Deployment', workload, '')
+
+-- name: owner_statefulset
+if(workload_kind = 'StatefulSet', workload, '')
+
+-- name: owner_daemonset
+if(workload_kind = 'DaemonSet', workload, '')
+
+-- name: owner_job
+if(workload_kind = 'Job', workload, '')
+
 -- name: owner_pod
 pod
 

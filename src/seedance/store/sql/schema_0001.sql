@@ -87,7 +87,7 @@ CREATE TABLE IF NOT EXISTS cost_hours (
     covered Float64, alive Float64, cost Nullable(Decimal(38, 12)),
     unused_cost Nullable(Decimal(38, 12)), overcommit Float32, flags UInt32,
     reason LowCardinality(String))
-ENGINE = MergeTree PARTITION BY toDate(hour) ORDER BY (settle_id, entity, resource)
+ENGINE = MergeTree PARTITION BY toDate(hour) ORDER BY settle_id
 SETTINGS ttl_only_drop_parts = 1;
 
 CREATE TABLE IF NOT EXISTS cost_days (
@@ -95,7 +95,7 @@ CREATE TABLE IF NOT EXISTS cost_days (
     requested Float64, used Float64, charged Float64, unused Float64, covered Float64,
     alive Float64, cost Nullable(Decimal(38, 12)), unused_cost Nullable(Decimal(38, 12)),
     overcommit Float32, flags UInt32, reason LowCardinality(String))
-ENGINE = MergeTree PARTITION BY toYYYYMM(day) ORDER BY (settle_id, entity, resource);
+ENGINE = MergeTree PARTITION BY toYYYYMM(day) ORDER BY settle_id;
 
 -- The minute grain: 60 slots an hour. Unit-minutes are resource-seconds / 60 (mean cores, mean GiB
 -- …); covered is seconds known (0–60). One row for each row of `cost_hours`, joined on settle_id,
@@ -104,5 +104,5 @@ CREATE TABLE IF NOT EXISTS usage_minutes (
     settle_id UInt64, hour DateTime('UTC'), entity UInt64, resource LowCardinality(String),
     price_id UInt64, requested Array(Float32) CODEC(ZSTD(1)), used Array(Float32) CODEC(ZSTD(1)),
     charged Array(Float32) CODEC(ZSTD(1)), covered Array(UInt8) CODEC(ZSTD(1)))
-ENGINE = MergeTree PARTITION BY toDate(hour) ORDER BY (settle_id, entity, resource)
+ENGINE = MergeTree PARTITION BY toDate(hour) ORDER BY settle_id
 SETTINGS ttl_only_drop_parts = 1;

@@ -67,25 +67,30 @@ SELECT seconds, start, settle_id, ended FROM (
     FROM settles)
 WHERE settle_id < current AND replaced < {before:DateTime64(6, 'UTC')}
 
--- Sets that were written and never became current, since their writer died on the way.
+-- Sets that were written and never became current, since their writer died on the way. `since`
+-- keeps the daily round to what is new: settle_id leads the order of these tables.
 -- name: orphan_sets
-SELECT DISTINCT 3600 AS seconds, settle_id FROM cost_hours
-WHERE settle_id < {before:UInt64} AND settle_id NOT IN (SELECT settle_id FROM settles)
+SELECT DISTINCT 3600 AS seconds, toStartOfDay(hour) AS start, settle_id FROM cost_hours
+WHERE settle_id >= {since:UInt64} AND settle_id < {before:UInt64}
+  AND settle_id NOT IN (SELECT settle_id FROM settles)
 UNION ALL
-SELECT DISTINCT 3600 AS seconds, settle_id FROM usage_minutes
-WHERE settle_id < {before:UInt64} AND settle_id NOT IN (SELECT settle_id FROM settles)
+SELECT DISTINCT 3600 AS seconds, toStartOfDay(hour) AS start, settle_id FROM usage_minutes
+WHERE settle_id >= {since:UInt64} AND settle_id < {before:UInt64}
+  AND settle_id NOT IN (SELECT settle_id FROM settles)
 UNION ALL
-SELECT DISTINCT 86400 AS seconds, settle_id FROM cost_days
-WHERE settle_id < {before:UInt64} AND settle_id NOT IN (SELECT settle_id FROM settles)
+SELECT DISTINCT 86400 AS seconds, toDateTime(day, 'UTC') AS start, settle_id FROM cost_days
+WHERE settle_id >= {since:UInt64} AND settle_id < {before:UInt64}
+  AND settle_id NOT IN (SELECT settle_id FROM settles)
 
+-- Deletes name their partition: without it every part of the table would be rewritten.
 -- name: delete_cost_hours
-DELETE FROM cost_hours WHERE settle_id IN {ids:Array(UInt64)}
+DELETE FROM cost_hours IN PARTITION {partition:String} WHERE settle_id IN {ids:Array(UInt64)}
 
 -- name: delete_usage_minutes
-DELETE FROM usage_minutes WHERE settle_id IN {ids:Array(UInt64)}
+DELETE FROM usage_minutes IN PARTITION {partition:String} WHERE settle_id IN {ids:Array(UInt64)}
 
 -- name: delete_cost_days
-DELETE FROM cost_days WHERE settle_id IN {ids:Array(UInt64)}
+DELETE FROM cost_days IN PARTITION {partition:String} WHERE settle_id IN {ids:Array(UInt64)}
 
 -- name: delete_settles
-DELETE FROM settles WHERE settle_id IN {ids:Array(UInt64)}
+DELETE FROM settles IN PARTITION {partition:String} WHERE settle_id IN {ids:Array(UInt64)}
