@@ -1,6 +1,5 @@
 """Help starts with examples, names the form the reader typed, and every example can be parsed."""
 
-import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ from seedance.cli.app import app
 from seedance.cli.grammar import split_help
 
 from .conftest import Run, golden
+from .lines import parse
 
 
 def commands(
@@ -50,14 +50,7 @@ def test_every_option_and_argument_has_help(path: tuple[str, ...], command: Any)
     ],
 )
 def test_every_example_is_a_command_line_that_is_understood(example: str) -> None:
-    words = shlex.split(example.partition(" > ")[0])[1:]
-    context = get_command(app).make_context("seedancectl", list(words), resilient_parsing=False)
-    command, rest = context.command, [*context._protected_args, *context.args]
-    while rest and hasattr(command, "commands"):
-        command = command.commands[rest[0]]
-        context = command.make_context(rest[0], rest[1:], parent=context)
-        rest = [*getattr(context, "_protected_args", ()), *context.args]
-    assert rest == []
+    parse(example)
 
 
 def test_help_starts_with_what_it_does_and_examples(ctl: Run) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.lines import parse
 from seedance.manifests.load import KINDS, load_manifests
 
 ROOT = Path(__file__).parent.parent.parent
@@ -23,6 +24,19 @@ def blocks() -> Iterator[tuple[str, str]]:
                 yield f"{page.relative_to(ROOT)}:{line}", match[1]
 
 
+CONSOLE = re.compile(r"^\$ (?:source <\()?((?:seedancectl|kubectl seedance)\s.*)$", re.MULTILINE)
+
+
+def lines() -> Iterator[tuple[str, str]]:
+    """Place and text of each command line of ours in a page."""
+    for page in sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]):
+        text = page.read_text(encoding="utf-8")
+        for match in CONSOLE.finditer(text):
+            line = text[: match.start()].count("\n") + 1
+            yield f"{page.relative_to(ROOT)}:{line}", match[1]
+
+
+LINES = dict(lines())
 BLOCKS = dict(blocks())
 FILES = sorted((ROOT / "examples").rglob("*.yaml"))
 
@@ -43,3 +57,8 @@ def test_every_manifest_in_a_page_loads(place: str, tmp_path: Path) -> None:
 def test_each_kind_has_an_example() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in FILES)
     assert {match[1] for match in OURS.finditer(text)} == set(KINDS)
+
+
+@pytest.mark.parametrize("place", LINES)
+def test_every_command_line_in_a_page_is_understood(place: str) -> None:
+    parse(LINES[place].replace("kubectl seedance", "seedancectl"))

@@ -97,8 +97,9 @@ def _head(item: Item, body: Item, zone: tzinfo, zone_name: str) -> Iterator[str]
     yield _line("Kind", item.get("kind"))
     yield _line("Cluster", f"{item.get('clusterName')} ({item.get('cluster')})")
     yield _line("UID", item.get("uid"))
-    until = cells.when(item.get("until"), zone) if item.get("until") else "now"
-    yield _line("Version", f"{cells.when(item.get('since'), zone)} to {until} {zone_name}")
+    since, until = (cells.when(item.get(each), zone) for each in ("since", "until"))
+    span = f"since {since}" if until == cells.UNKNOWN else f"{since} to {until}"
+    yield _line("Version", f"{span} {zone_name}")
     if item.get("ended"):
         how = "its deletion was seen" if item["ended"] == "seen" else "its end is estimated"
         yield _line("Ended", how)
