@@ -58,11 +58,15 @@ _ALIASES = {
     "workloadkind": "workloadKind",
     "controller": "workload",
     "controllername": "workload",
+    "clusterid": "cluster",
     "controllerkind": "workloadKind",
     "env": "environment",
     "ns": "namespace",
 }
-_BY_LOWER = {name.lower(): name for name in DIMENSIONS} | _ALIASES
+OF_KIND = ("deployment", "statefulset", "daemonset", "job")
+"""Workloads of one kind alone, for OpenCost's questions; the rest is `__unallocated__`."""
+
+_BY_LOWER = {name.lower(): name for name in (*DIMENSIONS, *OF_KIND)} | _ALIASES
 
 
 @dataclass(frozen=True, slots=True)

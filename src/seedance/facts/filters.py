@@ -69,6 +69,15 @@ def quote_value(value: str) -> str:
     return f'"{escaped}"'
 
 
+def spell_filter(comparison: Comparison) -> str:
+    """The comparison as text that `parse_filters` reads back."""
+    wanted = (comparison.operator, comparison.negated)
+    sign = next(text for text, meaning in _OPERATORS.items() if meaning == wanted)
+    name, found, key = comparison.dimension.partition(":")
+    values = ",".join(quote_value(value) for value in comparison.values)
+    return f"{name}[{key}]{sign}{values}" if found else f"{name}{sign}{values}"
+
+
 def _comparisons(text: str) -> list[Comparison]:
     if len(text) > _LONGEST:
         raise UsageError(f"a filter of {len(text)} characters is longer than {_LONGEST}")

@@ -89,8 +89,8 @@ class CostItem(Answer):
     unused_cost: Amount | None = None
     idle: Amount | None = Field(
         default=None,
-        description="Idle money inside `cost`: rows of idle in the group, or the share it bears. "
-        "Negative on the balancing row of a shared answer.",
+        description="Idle money inside `cost`: idle rows of the group, or the share that it bears; "
+        "0 on the idle row of a shared answer, whose money went to the others.",
     )
     unpriced: dict[str, float] = Field(
         default_factory=dict, description="Resource to charged resource-hours without a price."

@@ -30,7 +30,7 @@ from seedance.flows.dress import dress
 from seedance.store.reports import MAX_ROWS, Ask, cluster_names, extent, prices_of, sum_costs
 from seedance.store.store import Store
 
-__all__ = ["CostAnswer", "CostQuery", "costs", "only_of", "steps_of"]
+__all__ = ["MAX_ROWS", "CostAnswer", "CostQuery", "costs", "only_of", "steps_of"]
 
 MAX_STEPS = 3_000
 """The most steps of one answer."""

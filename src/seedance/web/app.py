@@ -9,13 +9,12 @@ are off, because they load scripts from elsewhere; `/openapi.json` is ours.
 
 from __future__ import annotations
 
-import importlib
 import json
 
 from fastapi import FastAPI, Request, Response
 from fastapi.telemetry import TelemetryConfig
 
-from seedance.web import api, opencost, probes, problems
+from seedance.web import api, opencost, pages, probes, problems, receive
 from seedance.web.auth import Guard
 from seedance.web.context import AppContext
 
@@ -45,10 +44,9 @@ def create_app(context: AppContext) -> FastAPI:
     )
     app.state.context = context
     problems.install(app)
-    for room in (probes, api, opencost):
+    for room in (probes, api, opencost, receive, pages):
         app.include_router(room.router(context))
-    for name in ("receive", "pages"):
-        _include(app, name, context)
+    app.state.problem_page = pages.problem_page
     app.add_middleware(Guard, access=context.access)
 
     @app.get("/openapi.json", include_in_schema=False)
@@ -61,13 +59,3 @@ def create_app(context: AppContext) -> FastAPI:
 def openapi_text(app: FastAPI) -> str:
     """The API's description, as committed under `docs/reference/openapi.json`."""
     return json.dumps(app.openapi(), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-def _include(app: FastAPI, name: str, context: AppContext) -> None:
-    try:
-        room = importlib.import_module(f"seedance.web.{name}")
-    except ModuleNotFoundError:
-        return
-    if hasattr(room, "router"):
-        app.include_router(room.router(context))
-    app.state.problem_page = getattr(room, "problem_page", None)
