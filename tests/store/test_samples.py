@@ -54,12 +54,12 @@ def test_a_batch_counts_once_however_often_it_is_sent(store: Store) -> None:
     assert len(everything(store)) == 4
 
 
-def test_a_batch_may_span_weeks_of_hours(store: Store) -> None:
-    stamps = MS + HOUR_MS * np.arange(500)
-    columns = SampleColumns(np.ones(500, np.int64), stamps, np.arange(500.0))
+def test_a_batch_may_span_many_hours(store: Store) -> None:
+    stamps = MS + HOUR_MS * np.arange(150)
+    columns = SampleColumns(np.ones(150, np.int64), stamps, np.arange(150.0))
     for _ in range(2):
-        put(store, columns, token="weeks")
-    assert len(everything(store)) == 500
+        put(store, columns, token="hours")
+    assert len(everything(store)) == 150
 
 
 def test_reading_keeps_to_metric_series_and_window(store: Store) -> None:

@@ -100,7 +100,8 @@ def _set_words(row: Mapping[str, Any]) -> str:
 
 
 def _abandoned(store: Store, now: datetime) -> Iterator[Problem]:
-    lost = store.engine.rows(statement("orphan_sets"), {"before": id_of(now - ABANDONED)})
+    params = {"since": 0, "before": id_of(now - ABANDONED)}
+    lost = store.engine.rows(statement("orphan_sets"), params)
     if lost:
         yield Problem(
             "cost_hours, cost_days, usage_minutes",

@@ -45,6 +45,8 @@ _SESSION: dict[str, int | str] = {
     "max_partitions_per_insert_block": 0,
     "deduplicate_blocks_in_dependent_materialized_views": 1,
     "insert_deduplicate": 1,
+    # An insert that has returned is in the table; batching is done before.
+    "async_insert": 0,
 }
 """Settings that every statement of this program runs under, on both transports."""
 

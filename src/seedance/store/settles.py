@@ -34,6 +34,10 @@ ABANDONED = timedelta(hours=6)
 """After this long a set that never became current is taken for its writer's remains."""
 
 
+RECENT = timedelta(days=3)
+"""How far back every round but the first looks for abandoned sets."""
+
+
 @dataclass(frozen=True, slots=True)
 class SettleRow:
     """What makes a set current: which stretch of which cluster, and what it sums to.
@@ -195,20 +199,35 @@ def id_of(at: datetime) -> int:
 def sweep(store: Store, *, now: datetime) -> int:
     """Removes sets replaced more than ten minutes ago and abandoned ones; returns how many."""
     with store.sweeping:
+        # The first round of a process looks at everything, the next ones at the last days.
+        since = 0 if not store.swept else id_of(now - RECENT)
+        before = id_of(now - ABANDONED)
         old = store.engine.rows(statement("superseded"), {"before": now - LINGER})
-        lost = store.engine.rows(statement("orphan_sets"), {"before": id_of(now - ABANDONED)})
-        hours = sorted({row["settle_id"] for row in (*old, *lost) if row["seconds"] < DAY_SECONDS})
-        days = sorted({row["settle_id"] for row in (*old, *lost) if row["seconds"] >= DAY_SECONDS})
-        for name, ids in (
-            ("delete_cost_hours", hours),
-            ("delete_usage_minutes", hours),
-            ("delete_cost_days", days),
-            # Last: a set is forgotten only once its rows are gone.
-            ("delete_settles", sorted(row["settle_id"] for row in old)),
-        ):
-            if ids:
-                store.engine.command(statement(name), {"ids": ids})
-    return len(hours) + len(days)
+        lost = store.engine.rows(statement("orphan_sets"), {"since": since, "before": before})
+        for (name, partition), ids in _deletions(old, lost).items():
+            params = {"partition": partition, "ids": sorted(ids)}
+            store.engine.command(statement(name), params)
+        store.swept = True
+    return len({(row["seconds"], row["settle_id"]) for row in (*old, *lost)})
+
+
+def _deletions(
+    old: Sequence[Mapping[str, Any]], lost: Sequence[Mapping[str, Any]]
+) -> dict[tuple[str, str], set[int]]:
+    """Ids to delete by statement and partition; settle rows last, once their sets are gone."""
+    found: dict[tuple[str, str], set[int]] = {}
+    for row in (*old, *lost):
+        if row["seconds"] < DAY_SECONDS:
+            day = f"{row['start']:%Y-%m-%d}"
+            keys = [("delete_cost_hours", day), ("delete_usage_minutes", day)]
+        else:
+            keys = [("delete_cost_days", f"{row['start']:%Y%m}")]
+        for key in keys:
+            found.setdefault(key, set()).add(row["settle_id"])
+    for row in old:
+        key = ("delete_settles", f"{row['start']:%Y%m}")
+        found.setdefault(key, set()).add(row["settle_id"])
+    return found
 
 
 DAY_SECONDS = int(DAY.total_seconds())

@@ -116,6 +116,8 @@ class Store:
         """Held while `written` is compared and extended."""
         self.sweeping = threading.Lock()
         """Held while replaced sets are removed or a backup is taken: never both at once."""
+        self.swept = False
+        """Whether this process has swept the whole store once."""
 
     @classmethod
     def open(
