@@ -106,13 +106,11 @@ def test_case_1_partial_write_stores_the_valid_rest(store: Store, start: Start) 
     }
 
 
-@pytest.mark.parametrize(("behind", "written"), [(90_000, 1), (300_000, 1), (300_001, 0)])
-def test_by_default_five_minutes_of_lateness_are_taken(
-    start: Start, behind: int, written: int
-) -> None:
+def test_by_default_five_minutes_of_lateness_are_taken(start: Start) -> None:
     recorder = start()
-    send(recorder, named("a", [(T, 1.0)]))
-    assert send(recorder, named("a", [(T - behind, 1.0)])).written == written
+    for name, behind, written in (("a", 90_000, 1), ("b", 300_000, 1), ("c", 300_001, 0)):
+        send(recorder, named(name, [(T, 1.0)]))
+        assert send(recorder, named(name, [(T - behind, 1.0)])).written == written
 
 
 def test_case_2_a_resend_is_stored_once_and_counted_as_written(store: Store, start: Start) -> None:
@@ -199,35 +197,33 @@ def test_case_7_labels_in_any_order_are_one_series(store: Store, start: Start) -
 # ---------------------------------------------------------------- single samples
 
 
-@pytest.mark.parametrize(
-    ("labels", "reason"),
-    [
-        ([], "no-labels"),
-        ([("job", "x")], "no-metric-name"),
-        ([("__name__", "")], "no-metric-name"),
-        ([("__name__", "m"), ("", "x")], "empty-label"),
-        ([("__name__", "m"), ("x", "")], "empty-label"),
-        ([("__name__", "m"), ("x", "a"), ("x", "a")], "duplicate-label"),
-        ([("__name__", "m"), ("__name__", "m")], "duplicate-label"),
-        ([("__name__", "m"), ("x", b"\xff\xfe")], "invalid-utf-8"),
-        ([("__name__", "m"), (b"\xc3", "x")], "invalid-utf-8"),
-        ([("__name__", "m"), *((f"l{i}", "v") for i in range(128))], "too-many-labels"),
-        ([("__name__", "m"), ("x", "v" * 8193)], "label-too-long"),
-        ([("__name__", "m"), ("x" * 1025, "v")], "label-too-long"),
-        ([("__name__", "m"), *((f"l{i}", "v" * 8000) for i in range(9))], "label-too-long"),
-    ],
-)
-def test_bad_labels_cost_only_their_series(
-    store: Store, start: Start, labels: list[tuple[str | bytes, str | bytes]], reason: str
-) -> None:
+BAD_LABELS: list[tuple[list[tuple[str | bytes, str | bytes]], str]] = [
+    ([], "no-labels"),
+    ([("job", "x")], "no-metric-name"),
+    ([("__name__", "")], "no-metric-name"),
+    ([("__name__", "m"), ("", "x")], "empty-label"),
+    ([("__name__", "m"), ("x", "")], "empty-label"),
+    ([("__name__", "m"), ("x", "a"), ("x", "a")], "duplicate-label"),
+    ([("__name__", "m"), ("__name__", "m")], "duplicate-label"),
+    ([("__name__", "m"), ("x", b"\xff\xfe")], "invalid-utf-8"),
+    ([("__name__", "m"), (b"\xc3", "x")], "invalid-utf-8"),
+    ([("__name__", "m"), *((f"l{i}", "v") for i in range(128))], "too-many-labels"),
+    ([("__name__", "m"), ("x", "v" * 8193)], "label-too-long"),
+    ([("__name__", "m"), ("x" * 1025, "v")], "label-too-long"),
+    ([("__name__", "m"), *((f"l{i}", "v" * 8000) for i in range(9))], "label-too-long"),
+]
+
+
+def test_bad_labels_cost_only_their_series(store: Store, start: Start) -> None:
     recorder = start()
-    for _ in range(2):
-        told = send(
-            recorder, named("d", [(T, 1.0)]), series(labels, [(T, 9.0)]), named("f", [(T, 1.0)])
-        )
-        assert (told.written, reasons(told)) == (2, {reason: 1})
+    for at, (labels, reason) in enumerate(BAD_LABELS * 2):
+        first, last = (named(name, [(T + at, 1.0)]) for name in "df")
+        told = send(recorder, first, series(labels, [(T, 9.0)]), last)
+        assert (told.written, reasons(told)) == (2, {reason: 1}), labels
     recorder.stop()
-    assert sorted(contents(store)) == ["d", "f"]
+    assert {name: len(found) for name, found in contents(store).items()} == dict.fromkeys(
+        "df", 2 * len(BAD_LABELS)
+    )
 
 
 def test_labels_at_their_limits_and_odd_names_are_taken(store: Store, start: Start) -> None:
@@ -243,35 +239,35 @@ def test_labels_at_their_limits_and_odd_names_are_taken(store: Store, start: Sta
     assert "with.dots and spaces,k.8s/ä=line\nbreak\0\t'\"\\" in contents(store)
 
 
-@pytest.mark.parametrize(
-    ("ts", "reason", "detail"),
-    [
-        (T // 1000, "wrong-time-unit", "seconds"),
-        (T * 1000, "wrong-time-unit", "microseconds"),
-        (T * 1_000_000, "wrong-time-unit", "nanoseconds"),
-        (T + 300_001, "in-future", ""),
-        (T + 365 * 86_400_000, "in-future", ""),
-        (T - 15 * 86_400_000 - 1, "too-old", ""),
-        (0, "too-old", ""),
-        (-1, "too-old", ""),
-        (-(2**63), "too-old", ""),
-        (2**63 - 1, "in-future", ""),
-    ],
-)
-def test_times_that_cannot_be_are_named(
-    store: Store, start: Start, ts: int, reason: str, detail: str
-) -> None:
+BAD_TIMES = [
+    (T // 1000, "wrong-time-unit", "seconds"),
+    (T * 1000, "wrong-time-unit", "microseconds"),
+    (T * 1_000_000, "wrong-time-unit", "nanoseconds"),
+    (T + 300_001, "in-future", ""),
+    (T + 365 * 86_400_000, "in-future", ""),
+    (T - 15 * 86_400_000 - 1, "too-old", ""),
+    (0, "too-old", ""),
+    (-1, "too-old", ""),
+    (-(2**63), "too-old", ""),
+    (2**63 - 1, "in-future", ""),
+]
+
+
+def test_times_that_cannot_be_are_named(store: Store, start: Start) -> None:
     recorder = start()
-    told = send(recorder, named("d", [(T, 1.0)]), named("a", [(ts, 1.0)]), named("f", [(T, 1.0)]))
-    assert (told.written, reasons(told)) == (2, {reason: 1})
-    assert told.rejected[0].examples[0].detail == detail
+    for at, (ts, reason, detail) in enumerate(BAD_TIMES):
+        first, last = (named(name, [(T + at, 1.0)]) for name in "df")
+        told = send(recorder, first, named("a", [(ts, 1.0)]), last)
+        assert (told.written, reasons(told)) == (2, {reason: 1}), ts
+        assert told.rejected[0].examples[0].detail == detail
     recorder.stop()
     assert sorted(contents(store)) == ["d", "f"]
 
 
-@pytest.mark.parametrize("ts", [T + 300_000, T - 15 * 86_400_000])
-def test_times_at_the_edges_are_taken(start: Start, ts: int) -> None:
-    assert send(start(), named("a", [(ts, 1.0)])).written == 1
+def test_times_at_the_edges_are_taken(start: Start) -> None:
+    recorder = start()
+    for name, ts in (("a", T + 300_000), ("b", T - 15 * 86_400_000)):
+        assert send(recorder, named(name, [(ts, 1.0)])).written == 1
 
 
 def test_a_sample_of_the_future_does_not_shut_out_the_present(start: Start) -> None:

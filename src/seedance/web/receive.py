@@ -84,26 +84,25 @@ class _Flight:
 
 def router(context: AppContext) -> APIRouter:
     """The route over the server's context; the caller's token says for which cluster it writes."""
-    if context.recorder is None:
-        return APIRouter()
     return write_router(
         context.recorder, lambda request: str(request.state.caller.cluster), now=context.now
     )
 
 
 def write_router(
-    recorder: Recorder,
+    recorder: Recorder | None,
     authenticate: Callable[[Request], str],
     *,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> APIRouter:
-    """The route over a recorder.
+    """The route over a recorder; without one it only says so (and is described all the same).
 
     `authenticate` gives the cluster that the caller is bound to ("" for none) or raises
     `UnauthenticatedError` or `RefusedError`.
     """
     routes = APIRouter()
-    flight, at_once = _Flight(recorder.limits), anyio.CapacityLimiter(_AT_ONCE)
+    limits = recorder.limits if recorder else Limits()
+    flight, at_once = _Flight(limits), anyio.CapacityLimiter(_AT_ONCE)
 
     @routes.post(
         PATH,
@@ -126,8 +125,10 @@ def write_router(
                 content_type=request.headers.get("content-type", ""),
                 content_encoding=request.headers.get("content-encoding", ""),
             )
-            with flight.room(_declared(request, recorder.limits)):
-                body = await _read(request, recorder.limits)
+            if recorder is None:
+                raise BusyError("this server takes no samples", retry_after=60)
+            with flight.room(_declared(request, limits)):
+                body = await _read(request, limits)
                 accepted = await anyio.to_thread.run_sync(
                     lambda: recorder.accept(body, door="remote-write", cluster=cluster, now=now()),
                     limiter=at_once,
