@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,8 @@ def recorder(store: Store, tmp_path: Path, quick: None) -> Iterator[Recorder]:
     running.stop()
 
 
-def send(recorder: Recorder, number: int, *, samples: int = 1) -> int:
-    content = [named("m", [(T + number, float(number))], i=str(i)) for i in range(samples)]
+def send(recorder: Recorder, number: int, *, samples: int = 1, metric: str = "m") -> int:
+    content = [named(metric, [(T + number, float(number))], i=str(i)) for i in range(samples)]
     told = recorder.accept(body(*content), door="remote-write", cluster="", now=NOW)
     return told.written
 
@@ -81,30 +82,33 @@ def fails(error: Exception) -> Callable[..., None]:
     return fail
 
 
-@pytest.mark.parametrize("step", ["put_metric_ids", "put_series", "put_samples", "mark_dirty"])
-@pytest.mark.parametrize(
-    "error",
-    [BusyError("no space left for the store"), StoreError("Code: 1. it broke"), KeyError("a bug")],
-)
+EARLIER = -7_200_000
+"""Hours that are over are marked with every batch."""
+STEPS = ["put_metric_ids", "put_series", "put_samples", "mark_dirty"]
+ERRORS = [
+    BusyError("no space left for the store"),
+    StoreError("Code: 1. it broke"),
+    KeyError("bug"),
+]
+
+
 def test_while_the_store_refuses_samples_are_refused_and_none_is_lost(
-    store: Store,
-    recorder: Recorder,
-    monkeypatch: pytest.MonkeyPatch,
-    step: str,
-    error: Exception,
+    store: Store, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(flush, step, fails(error))
-        send(recorder, 1)
-        wait_for(lambda: not recorder.stats().healthy)
-        assert str(error) in recorder.stats().reason
-        with pytest.raises(BusyError) as refused:
-            send(recorder, 2)
-        assert refused.value.retry_after > 0
-    wait_for(lambda: recorder.stats().healthy)
-    send(recorder, 3)
-    wait_for(lambda: recorder.stats().stored == 2)
-    assert times(store) == [1, 3]
+    for number, (step, error) in enumerate(product(STEPS, ERRORS)):
+        with monkeypatch.context() as patch:
+            patch.setattr(flush, step, fails(error))
+            send(recorder, EARLIER + 2 * number, metric=f"m{number}")
+            wait_for(lambda: not recorder.stats().healthy)
+            assert str(error) in recorder.stats().reason
+            with pytest.raises(BusyError) as refused:
+                send(recorder, 1_000_000)
+            assert refused.value.retry_after > 0
+        wait_for(lambda: recorder.stats().healthy)
+        send(recorder, EARLIER + 2 * number + 1, metric=f"m{number}")
+    count = 2 * len(STEPS) * len(ERRORS)
+    wait_for(lambda: recorder.stats().stored == count)
+    assert times(store) == list(range(EARLIER, EARLIER + count))
 
 
 def test_a_full_log_disk_refuses_and_takes_again_when_there_is_room(
