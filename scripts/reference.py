@@ -15,7 +15,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from typer.main import get_command
 
@@ -26,11 +26,10 @@ from seedance.cli.grammar import PROGRAM, split_help
 from seedance.cli.session import Common
 from seedance.facts import words
 from seedance.manifests.explain import reference
+from seedance.serve.program import app as server_app
 from seedance.settings.load import described as described_settings
-from seedance.store.store import Store
-from seedance.web.app import create_app
-from seedance.web.app import openapi_text as described
-from seedance.web.context import AppContext
+from seedance.web.app import reference as described
+from seedance.web.metrics import METRICS
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -40,20 +39,38 @@ NOTE = "<!-- Written by scripts/reference.py from the code; edit the code, not t
 def cli_page() -> str:
     """Every command of `seedancectl`: examples, arguments, options, exit codes."""
     root = get_command(app)
-    shared = set(Common.__dataclass_fields__)
     about, examples, rest = split_help(root.help or "")
     lines = ["# Command line", "", NOTE, "", about, "", *_code(examples), "", rest, ""]
+    lines += ["The server's own program is [seedance](server.md).", ""]
     lines += ["## Options of every command", "", *_options(root.params), ""]
-    for path, command in _commands(root, ()):
-        about, examples, rest = split_help(command.help or "")
-        lines += [f"## {PROGRAM} {' '.join(path)}", "", about, "", *_code(examples), ""]
-        lines += [rest, ""] if rest else []
-        own = [param for param in command.params if _is_own(param, shared, command)]
-        lines += [*_options(own), ""] if own else []
+    lines += _program(root, PROGRAM, set(Common.__dataclass_fields__))
     lines += ["## Exit codes", "", "| code | meaning |", "| --- | --- |"]
     lines += [f"| {code.value} | {_cell(text)} |" for code, text in MEANINGS.items()]
     lines += ["", "## Environment", "", *_environment()]
     return _page(lines)
+
+
+def server_page() -> str:
+    """Every command of `seedance`."""
+    root = get_command(server_app)
+    lines = ["# Program of the server", "", NOTE, "", root.help or "", ""]
+    lines += ["Settings that have no option here are variables or lines of the YAML file:"]
+    lines += ["[settings](settings.md). The client is [seedancectl](cli.md).", ""]
+    lines += _program(root, "seedance", set())
+    return _page(lines)
+
+
+def _program(root: Any, name: str, shared: set[str]) -> list[str]:
+    """A section for each command: what it does, examples, its own arguments and options."""
+    lines: list[str] = []
+    for path, command in _commands(root, ()):
+        about, examples, rest = split_help(command.help or "")
+        lines += [f"## {name} {' '.join(path)}", "", about, ""]
+        lines += [*_code(examples), ""] if examples else []
+        lines += [rest, ""] if rest else []
+        own = [param for param in command.params if _is_own(param, shared, command)]
+        lines += [*_options(own), ""] if own else []
+    return lines
 
 
 def _is_own(param: Any, shared: set[str], command: Any) -> bool:
@@ -144,7 +161,7 @@ def reasons_page() -> str:
 
 def openapi_text() -> str:
     """The API's description, as the server serves it."""
-    return described(create_app(AppContext(store=cast("Store", None))))
+    return described()
 
 
 def api_document() -> Any:
@@ -234,6 +251,17 @@ def _json_default(schema: Mapping[str, Any]) -> str:
     return f"`{default}`" if default not in (None, "", []) else ""
 
 
+def metrics_page() -> str:
+    """Every name under `/metrics`."""
+    lines = ["# Metrics", "", NOTE, ""]
+    lines += ["What the server says about itself at `/metrics`, in Prometheus' text format.", ""]
+    lines += ["| metric | kind | labels | what it says |", "| --- | --- | --- | --- |"]
+    for entry in METRICS:
+        labels = ", ".join(f"`{label}`" for label in entry.labels)
+        lines.append(f"| `{entry.name}` | {entry.kind} | {labels} | {_cell(entry.about)} |")
+    return _page(lines)
+
+
 PLAIN_TYPES = {"str": "text", "int": "whole number", "float": "number", "bool": "yes or no"}
 
 
@@ -262,6 +290,16 @@ def settings_page() -> str:
     return _page(lines)
 
 
+def metrics_page() -> str:
+    """Every name under `/metrics`."""
+    lines = ["# Metrics", "", NOTE, "", "| name | kind | labels | meaning |"]
+    lines.append("| --- | --- | --- | --- |")
+    for entry in METRICS:
+        labels = ", ".join(f"`{label}`" for label in entry.labels)
+        lines.append(f"| `{entry.name}` | {entry.kind} | {labels} | {_cell(entry.about)} |")
+    return _page(lines)
+
+
 def _cell(text: str) -> str:
     return " ".join(str(text).split()).replace("|", "\\|")
 
@@ -272,11 +310,14 @@ def _page(lines: Sequence[str]) -> str:
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "cli.md": cli_page,
+    "server.md": server_page,
     "manifests.md": manifests_page,
     "reasons.md": reasons_page,
     "settings.md": settings_page,
+    "metrics.md": metrics_page,
     "openapi.json": openapi_text,
     "api.md": api_page,
+    "metrics.md": metrics_page,
 }
 """Page under `docs/reference` and the function that writes it."""
 

@@ -10,13 +10,19 @@ are off, because they load scripts from elsewhere; `/openapi.json` is ours.
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, cast
 
 from fastapi import FastAPI, Request, Response
 from fastapi.telemetry import TelemetryConfig
 
+from seedance.facts.limits import Limits
 from seedance.web import api, opencost, pages, probes, problems, receive
 from seedance.web.auth import Guard
 from seedance.web.context import AppContext
+
+if TYPE_CHECKING:
+    from seedance.flows.record import Recorder
+    from seedance.store.store import Store
 
 # FastAPI can configure OpenTelemetry from the environment of the process. A cost server that
 # starts to export because of a variable meant for the workloads beside it would be a surprise,
@@ -59,3 +65,15 @@ def create_app(context: AppContext) -> FastAPI:
 def openapi_text(app: FastAPI) -> str:
     """The API's description, as committed under `docs/reference/openapi.json`."""
     return json.dumps(app.openapi(), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+class _AnyRecorder:
+    """Stands in where a description of all doors is wanted and nothing is recorded."""
+
+    limits = Limits()
+
+
+def reference() -> str:
+    """The description of every door, made without a store: what is committed and checked."""
+    context = AppContext(store=cast("Store", None), recorder=cast("Recorder", _AnyRecorder()))
+    return openapi_text(create_app(context))

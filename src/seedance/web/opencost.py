@@ -64,8 +64,10 @@ _SECONDS = re.compile(r"^\d{9,11},\d{9,11}$")
 class AllocationAnswer(BaseModel):
     """OpenCost's envelope: one set of allocations for each step, name to allocation."""
 
-    code: int = 200
-    data: list[dict[str, dict[str, Any]]]
+    code: int = Field(200, description="The HTTP status once more.")
+    data: list[dict[str, dict[str, Any]]] = Field(
+        description="One set per step: name to allocation, with OpenCost's field names."
+    )
     warning: str = Field("", description="What a reader must know; empty where there is nothing.")
 
 
