@@ -290,16 +290,6 @@ def settings_page() -> str:
     return _page(lines)
 
 
-def metrics_page() -> str:
-    """Every name under `/metrics`."""
-    lines = ["# Metrics", "", NOTE, "", "| name | kind | labels | meaning |"]
-    lines.append("| --- | --- | --- | --- |")
-    for entry in METRICS:
-        labels = ", ".join(f"`{label}`" for label in entry.labels)
-        lines.append(f"| `{entry.name}` | {entry.kind} | {labels} | {_cell(entry.about)} |")
-    return _page(lines)
-
-
 def _cell(text: str) -> str:
     return " ".join(str(text).split()).replace("|", "\\|")
 
@@ -317,7 +307,6 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "metrics.md": metrics_page,
     "openapi.json": openapi_text,
     "api.md": api_page,
-    "metrics.md": metrics_page,
 }
 """Page under `docs/reference` and the function that writes it."""
 

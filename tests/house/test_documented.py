@@ -5,12 +5,18 @@ import re
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+import typer
+from typer.main import get_command
 
+from seedance.cli.app import app as client_app
 from seedance.facts.costs import Flag, Kind, Reason
 from seedance.facts.words import CATALOGUES, code, sentence
+from seedance.serve.program import app as server_app
 from seedance.settings.load import Described, described
+from seedance.web.metrics import METRICS, Name
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
@@ -68,6 +74,27 @@ def test_every_setting_says_what_it_does_its_unit_and_why(entry: Described) -> N
         assert not entry.flag, "a secret on the command line is a secret in the process list"
 
 
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_every_metric_is_documented_and_names_its_unit(metric: Name) -> None:
+    assert metric.about.endswith(".")
+    assert metric.name.startswith("seedance_")
+    assert metric.name.endswith("_total") == (metric.kind == "counter")
+    assert f"`{metric.name}`" in (DOCS / "reference" / "metrics.md").read_text()
+    assert "milliseconds" not in metric.name, "seconds and bytes are the units of metrics"
+
+
+@pytest.mark.parametrize("program", [client_app, server_app], ids=["seedancectl", "seedance"])
+def test_every_command_and_option_has_help(program: typer.Typer) -> None:
+    waiting: list[tuple[str, Any]] = [("", get_command(program))]
+    while waiting:
+        path, command = waiting.pop()
+        assert command.help, path
+        bare = [param.name for param in command.params if not param.help]
+        assert bare == [], path
+        below = getattr(command, "commands", {})
+        waiting += [(f"{path} {name}", each) for name, each in below.items()]
+
+
 COUNTED = r"Threads|Series|Samples|Kubelets"
 """A number that counts things needs no unit: its sentence starts with what it counts."""
 
@@ -94,7 +121,7 @@ PLAIN = (
     "cluster|clusterName|healthy|reason|ready|reasons|parts|links|by|step|currency|cost|unusedCost|"
     "idle|requested|charged|resources|efficiency|flags|clusters|priceSources|numerator|denominator|"
     "value|book|entry|source|self|csv|cli|unused|window|hidden|shares|object|versions|containers|"
-    "related|facts|rest|health|recorder|watches|scrapes|settles|store|manifests|started|hour|ended|provisional|"
+    "related|facts|rest|code|data|health|recorder|watches|scrapes|settles|store|manifests|started|hour|ended|provisional|"
     "violations|violationText|topic|sentence|target"
 )
 
