@@ -62,13 +62,13 @@ def judge(
         newest.reserve(int(sid.max()))
         codes[rest] = _OF_VERDICT[newest.judge(sid[rest], ts[rest], bits[rest])]
     mask = codes == _TAKEN
-    explain = _Explanation(decoded, owner=owner, refusals=refusals, newest=newest, sid=sid)
-    return Judged(
-        mask=mask,
-        columns=SampleColumns(sid[mask], ts[mask], decoded.value[mask]),
-        written=int(np.count_nonzero(mask | (codes == _RESENT))),
-        rejected=tuple(explain.rejected(codes)),
-    )
+    written = int(np.count_nonzero(mask | (codes == _RESENT)))
+    rejected: tuple[Rejected, ...] = ()
+    if written < len(ts) or refusals:
+        explain = _Explanation(decoded, owner=owner, refusals=refusals, newest=newest, sid=sid)
+        rejected = tuple(explain.rejected(codes))
+    columns = SampleColumns(sid[mask], ts[mask], decoded.value[mask])
+    return Judged(mask=mask, columns=columns, written=written, rejected=rejected)
 
 
 def _judge_times(
