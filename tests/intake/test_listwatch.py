@@ -24,7 +24,6 @@ FAST = Pace(
     read_timeout=1.0,
     pause=0.02,
     longest_pause=0.1,
-    refused_pause=0.1,
     steady=0.05,
 )
 

@@ -167,8 +167,9 @@ class Watcher:
             try:
                 uid = await self._identity()
             except SeedanceError as error:
+                if self._error != str(error):
+                    log.warning("cluster does not answer", cluster=self.name, why=str(error))
                 self._error = str(error)
-                log.warning("cluster does not tell who it is", cluster=self.name, why=str(error))
                 await asyncio.sleep(pause)
                 pause = min(pause * 2.0, self._pace.longest_pause)
                 continue
@@ -260,12 +261,17 @@ class Watcher:
     async def _follow(self, resource: Resource, uid: ClusterId, queue: _Queue) -> None:
         async with aclosing(follow(self._connection, resource, pace=self._pace)) as told:
             async for news in told:
-                if isinstance(news, Trouble):
-                    self._trouble(resource, news)
-                    continue
                 if isinstance(news, Page) and news.first:
                     await self._same_cluster(uid)
                 await queue.put((resource, news, self._clock()))
+
+    def _reflect(self, resource: Resource, news: News) -> None:
+        """Say in the state what is in the store by now."""
+        state = self._kinds[resource.kind]
+        if isinstance(news, Trouble):
+            self._trouble(resource, news)
+        elif isinstance(news, Alive) or (isinstance(news, Page) and news.last):
+            state.synced, state.refused, state.error = True, False, ""
 
     def _trouble(self, resource: Resource, trouble: Trouble) -> None:
         state = self._kinds[resource.kind]
@@ -295,11 +301,14 @@ class Watcher:
                 raise _BeginAnewError from fault
             queue.taken(batch)
             await self._write(inventory)
+            for resource, news, _ in batch:
+                self._reflect(resource, news)
 
     def _apply(self, inventory: Inventory, batch: Sequence[_Told]) -> None:
         for resource, news, observed in batch:
             state = self._kinds[resource.kind]
-            state.last_seen = observed
+            if not isinstance(news, Trouble):
+                state.last_seen = observed
             if isinstance(news, Page):
                 self._take_page(inventory, resource, news, observed)
             elif isinstance(news, Changes):
@@ -308,10 +317,8 @@ class Watcher:
                     Event(kind, resource.kind, document, observed) for kind, document in news.events
                 )
                 inventory.saw(resource.kind, observed, current=False)
-            elif isinstance(news, Alive):
-                state.synced, state.refused, state.error = True, False, ""
-                if news.current:
-                    inventory.saw(resource.kind, observed, current=True)
+            elif isinstance(news, Alive) and news.current:
+                inventory.saw(resource.kind, observed, current=True)
 
     def _take_page(
         self, inventory: Inventory, resource: Resource, page: Page, observed: datetime
@@ -329,7 +336,6 @@ class Watcher:
             inventory.absent(resource.kind, state.listed, now=observed)
             inventory.saw(resource.kind, observed, current=True)
             state.listed = set()
-            state.synced, state.refused, state.error = True, False, ""
             state.last_event = observed
 
     async def _write(self, inventory: Inventory) -> None:

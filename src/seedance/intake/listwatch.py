@@ -22,8 +22,6 @@ from typing import Any, Literal
 
 from seedance.facts.errors import (
     BusyError,
-    NotFoundError,
-    RefusedError,
     SeedanceError,
 )
 from seedance.intake.inventory import Resource
@@ -48,7 +46,6 @@ class Pace:
         watch_seconds: the server ends a watch after this to twice this.
         read_timeout: silence after which a watch is given up; the server sends a bookmark a minute.
         pause, longest_pause: first and longest wait after trouble, before jitter.
-        refused_pause: wait after a refusal; rights do not change by themselves.
         steady: a watch that lasted this long is resumed at once, and its end is no trouble.
     """
 
@@ -57,7 +54,6 @@ class Pace:
     read_timeout: float = 150.0
     pause: float = 0.5
     longest_pause: float = 60.0
-    refused_pause: float = 60.0
     steady: float = 5.0
 
 
@@ -167,11 +163,11 @@ class _Follower:
     def _pause_after(self, error: SeedanceError) -> float:
         if isinstance(error, BusyError):
             return error.retry_after * (1.0 + random.random() / 4)  # noqa: S311  # jitter
-        if isinstance(error, RefusedError | NotFoundError):
-            return _jittered(self._pace.refused_pause)
         return self._growing_pause()
 
     def _growing_pause(self) -> float:
+        # Refusals too begin with short pauses: a server that has just started refuses everybody
+        # until it has read its roles.
         doubled = self._pace.pause * 2.0 ** min(self._failures - 1, 16)
         return _jittered(min(doubled, self._pace.longest_pause))
 
