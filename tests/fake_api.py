@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import uuid
 from contextlib import suppress
 from copy import deepcopy
@@ -51,6 +52,7 @@ class FakeApi:
     silent: bool = False  # watches are open but say nothing
     bookmark_every: float = 0.1
     longest_watch: float = 60.0
+    tls: ssl.SSLContext | None = None
     texts: dict[str, bytes] = field(default_factory=dict)  # by path: what a kubelet says
 
     def __post_init__(self) -> None:
@@ -73,7 +75,9 @@ class FakeApi:
         await self.stop()
 
     async def start(self) -> None:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+        self._server = await asyncio.start_server(
+            self._accept, "127.0.0.1", self.port, ssl=self.tls
+        )
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
@@ -92,15 +96,17 @@ class FakeApi:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
-    def kubeconfig(self, folder: Path, *, user: Json | None = None) -> Path:
+    def kubeconfig(
+        self, folder: Path, *, user: Json | None = None, cluster: Json | None = None
+    ) -> Path:
         path = folder / f"kubeconfig-{uuid.uuid4().hex[:6]}"
         path.write_text(
             yaml.safe_dump(
                 {
                     "current-context": "fake",
-                    "clusters": [{"name": "c", "cluster": {"server": self.url}}],
+                    "clusters": [{"name": "c", "cluster": {"server": self.url, **(cluster or {})}}],
                     "users": [{"name": "u", "user": user or {"token": "good"}}],
                     "contexts": [{"name": "fake", "context": {"cluster": "c", "user": "u"}}],
                 }

@@ -34,9 +34,6 @@ from seedance.store.store import Store
 
 log = structlog.get_logger()
 
-HORIZON = timedelta(days=15)
-"""How far back hours are marked: raw samples are not kept for longer."""
-
 UNSEEN = timedelta(seconds=150)
 """Silence after which a deletion that is told may have happened at any moment of it."""
 
@@ -136,10 +133,14 @@ class Inventory:
             return Written(versions, since if versions else None)
 
     def mark(self, written: Written, *, now: datetime, reason: str = "inventory") -> None:
-        """Mark the past hours that `written` is news about, back to the cluster's first sight."""
+        """Mark the past hours that `written` is news about.
+
+        Not before the cluster was first seen, nor before the oldest raw sample that is kept.
+        """
         if written.since is None:
             return
-        first = max(written.since, self.cluster.first_seen, now - HORIZON)
+        kept = timedelta(days=self._store.retention.raw_days)
+        first = max(written.since, self.cluster.first_seen, now - kept)
         hours = _hours(floor_hour(first), floor_hour(now))
         if hours:
             mark_dirty(self._store, self.cluster.id, hours, reason=reason, now=now)
