@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import structlog
+
 from remote_write_messages import body, named
 from seedance.facts.limits import Limits
 from seedance.flows import flush, record
@@ -71,6 +73,7 @@ POINTS: dict[str, Callable[[], None]] = {
 
 
 def main(folder: Path, first: int, count: int, point: str) -> None:
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     store = Store.open(folder / "store", retention=AGES, memory_bytes=1 << 30)
     recorder = Recorder(
         store,
@@ -86,7 +89,7 @@ def main(folder: Path, first: int, count: int, point: str) -> None:
         content = [named(name_of(i), [(T + i, float(i))]) for i in (number, number + 1)]
         told = recorder.accept(body(*content), door="remote-write", cluster="", now=NOW)
         assert told.written == 2
-        print("ack", number, flush=True)
+        os.write(1, f"ack {number}\n".encode())
     recorder.stop()
     if not count:
         show(store)
