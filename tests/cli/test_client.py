@@ -104,6 +104,19 @@ def test_tokens_come_from_flag_then_environment_then_the_local_server(
     assert shown(stub) == "Bearer sdt_flag"
 
 
+def test_an_earlier_servers_token_is_left_out_again(asking: Run, stub: Stub) -> None:
+    secret(local_token_file(int(stub.url.rpartition(":")[2])), "sdt_old")
+    stub.refuse(PATH, 401, "unauthenticated", "the token is not known")
+    assert asking("cost").code == 5
+    assert [each.headers.get("Authorization") for each in stub.asked] == ["Bearer sdt_old", None]
+
+
+def test_a_token_that_was_named_is_not_left_out(asking: Run, stub: Stub, alone: Path) -> None:
+    stub.refuse(PATH, 401, "unauthenticated", "the token is not known")
+    assert asking("cost", "--token-file", str(secret(alone / "t"))).code == 5
+    assert len(stub.asked) == 1
+
+
 def test_a_contexts_token_never_goes_to_another_server(ctl: Run, stub: Stub, alone: Path) -> None:
     stub.give(PATH, BODY)
     ctl("config", "set-server", "https://one.example.org", "--token-file", str(secret(alone / "t")))

@@ -26,6 +26,7 @@ Params = Mapping[str, str | int | Sequence[str] | None]
 
 _TROUBLE = 400
 _REDIRECT = 300
+_UNAUTHENTICATED = 401
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,13 @@ class Client:
     """Talks to one server.
 
     `timeout` is in seconds for the whole of connecting and each read, None for no limit;
-    `log` gets one line a request.
+    `found` says that nobody named the token: it lay where a local server leaves it, and may be
+    an earlier server's, so a refusal is tried again without it. `log` gets one line a request.
     """
 
     server: str
     token: str = ""
+    found: bool = False
     timeout: float | None = 30.0
     certificate_authority: str = ""
     log: Callable[[str], None] | None = None
@@ -75,13 +78,9 @@ class Client:
         import httpx2  # noqa: PLC0415  # 120 ms that `--help` and `config` need not pay
 
         url = f"{self.server}{path}"
-        headers = {"Accept": accept or "application/json", "User-Agent": "seedancectl"}
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
-        began = time.monotonic()
         try:
             with self._open() as http:
-                reply = http.get(url, params=_flat(params or {}), headers=headers)
+                reply = self._ask(http, url, params or {}, accept)
         except httpx2.TimeoutException:
             raise UnreachableError(
                 f"{self.server} did not answer within {self.timeout:g} s",
@@ -93,8 +92,18 @@ class Client:
             raise UnreachableError(
                 f"no answer from {self.server}: {_reason(error)}", hint=_where_to_look(self.server)
             ) from None
-        self._note(reply, time.monotonic() - began)
         return self._checked(reply)
+
+    def _ask(self, http: httpx2.Client, url: str, params: Params, accept: str) -> httpx2.Response:
+        headers = {"Accept": accept or "application/json", "User-Agent": "seedancectl"}
+        shown = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        began = time.monotonic()
+        reply = http.get(url, params=_flat(params), headers=headers | shown)
+        self._note(reply, time.monotonic() - began)
+        if reply.status_code == _UNAUTHENTICATED and self.found and shown:
+            reply = http.get(url, params=_flat(params), headers=headers)
+            self._note(reply, time.monotonic() - began)
+        return reply
 
     def _open(self) -> httpx2.Client:
         import httpx2  # noqa: PLC0415

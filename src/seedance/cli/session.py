@@ -81,16 +81,18 @@ class Session:
             or os.environ.get("SEEDANCE_CERTIFICATE_AUTHORITY", "")
             or (self.context().certificate_authority if own else "")
         )
+        named = self._token(server, own=own)
         return Client(
             server=server,
-            token=self._token(server, own=own),
+            token=named or local_token(server),
+            found=not named,
             timeout=parse_timeout(self.common.request_timeout or DEFAULT_TIMEOUT),
             certificate_authority=authority,
             log=say if self.common.verbose else None,
         )
 
     def _token(self, server: str, *, own: bool) -> str:
-        """The token for `server`: named by flag or environment, its context's, the local one."""
+        """The token that was named for `server`: by flag, environment or its context; or ""."""
         named = self.common.token_file or os.environ.get("SEEDANCE_TOKEN_FILE", "")
         if not named and (value := os.environ.get("SEEDANCE_TOKEN", "").strip()):
             return self._fit_to_send(value, server)
@@ -98,7 +100,7 @@ class Session:
         named = named or (self.context().token_file if own else "")
         if named:
             return self._fit_to_send(read_token(Path(named).expanduser()), server)
-        return local_token(server)
+        return ""
 
     def _fit_to_send(self, token: str, server: str) -> str:
         if server.startswith("http:") and not is_local(server):
