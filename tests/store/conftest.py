@@ -1,5 +1,6 @@
 """The store's tests run twice: embedded, and over HTTP against a façade of a server."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -33,9 +34,11 @@ def facade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """A fresh, empty store behind each of the two transports."""
     server = ""
+    folder = tmp_path / "store"
     if request.param == "http":
         server = f"{request.getfixturevalue('facade')}/test_{next(NUMBERS)}"
-    folder = tmp_path / "store"
+    else:
+        shutil.copytree(request.getfixturevalue("blank_store"), folder, symlinks=True)
     with Store.open(folder, server=server, retention=AGES, memory_bytes=1 << 30) as opened:
         yield opened
         if server:

@@ -43,8 +43,8 @@ class Pool:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
+        self.root = Connection(folder)
         self.idle: SimpleQueue[Any] = SimpleQueue()
-        self.idle.put(Connection(folder))
 
     @contextmanager
     def lent(self, database: str) -> Iterator[Any]:
@@ -55,8 +55,10 @@ class Pool:
         try:
             connection.query(f"USE `{database}`")
             yield connection
-        finally:
-            self.idle.put(connection)
+        except BaseException:
+            connection.close()  # it would put half an answer before the next one
+            raise
+        self.idle.put(connection)
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,5 @@
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,8 +27,9 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(blank_store: Path, tmp_path: Path) -> Iterator[Store]:
     """Embedded only: a server's disks are out of reach."""
+    shutil.copytree(blank_store, tmp_path / "store", symlinks=True)
     with Store.open(tmp_path / "store", retention=AGES, memory_bytes=1 << 30) as opened:
         yield opened
 
