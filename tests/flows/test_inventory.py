@@ -260,3 +260,21 @@ def test_samples_without_a_cluster_mean_the_only_one(store: Store) -> None:
     put_cluster(store, Cluster(ClusterId("c-2"), name="b", first_seen=DAY), now=at(1))
     assert inventory.sample_names() == ("c-1", "prod")
     assert len(clusters(store)) == 2
+
+
+def test_a_node_missed_over_a_restart_did_not_end_before_its_pods(store: Store) -> None:
+    metadata = {"uid": "u-n0", "name": "n0", "creationTimestamp": at(1).isoformat()}
+    node = Event("ADDED", "Node", {"metadata": metadata}, at(1.1))
+    first = opened(store, 1)
+    first.record([node, added(pod(), 1.1)], now=at(1.1))
+    first.saw("Pod", at(2), current=True)
+    first.remember(now=at(2))
+    sample(store, [2.5])
+    again = opened(store, 5)
+    again.absent("Node", (), now=at(5))
+    again.absent("Pod", (), now=at(5))
+    again.write(now=at(5))
+    assert again.correct(now=at(5.1)) == 1
+    again.write(now=at(5.1))
+    (ended,) = history_of(store, cluster="c-1", kind="Node", namespace="", name="n0")
+    assert (ended.valid_to, ended.ended) == (at(2.5), "estimated")

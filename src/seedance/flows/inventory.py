@@ -1,9 +1,7 @@
 """The inventory of one cluster: sights in, versions and dirty hours out, restart-safe.
 
 The flow: events are taken by the ledger, versions are written, then the hours about which they are
-news are marked. What a complete list no longer holds ended unseen: a pod's end is put at its last
-sample, where that is newer than the last time the API server told of it, and corrected for a while,
-since samples that a sender kept back may still arrive.
+news are marked. What a complete list no longer holds ended unseen, and its end is estimated.
 
 Synchronous and thread-safe; used by the watcher, the demo and tests alike.
 """
@@ -11,7 +9,7 @@ Synchronous and thread-safe; used by the watcher, the demo and tests alike.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -20,7 +18,8 @@ import structlog
 from seedance.facts.errors import IntakeError, SeedanceError
 from seedance.facts.inventory import Cluster, ClusterId, ObjectVersion, Uid
 from seedance.facts.window import HOUR, floor_hour
-from seedance.flows.ledger import End, Event, Ledger
+from seedance.flows.estimates import Estimates, Name
+from seedance.flows.ledger import Event, Ledger
 from seedance.store.objects import (
     clusters,
     last_sight,
@@ -37,15 +36,8 @@ log = structlog.get_logger()
 UNSEEN = timedelta(seconds=150)
 """Silence after which a deletion that is told may have happened at any moment of it."""
 
-CORRECTED_FOR = timedelta(hours=1)
-"""How long an estimated end follows samples that arrive late."""
-
 _REMEMBERED_EVERY = timedelta(seconds=30)
 _MOMENT = timedelta(milliseconds=1)
-_FIRST_CORRECTION = timedelta(minutes=1)
-
-Name = tuple[str, str]
-"""Namespace and name of an object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +46,6 @@ class Written:
 
     versions: tuple[ObjectVersion, ...]
     since: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Bounds:
-    """An end that nobody saw: the best guess, and the instant before which it must have been."""
-
-    at: datetime
-    before: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class _Estimate:
-    """An end that was guessed at `noticed`, and when to look for later samples again."""
-
-    version: ObjectVersion
-    before: datetime
-    noticed: datetime
-    due: datetime
 
 
 class Inventory:
@@ -86,8 +60,8 @@ class Inventory:
         self._seen_before = last_sight(store, cluster.id)
         self._sights: dict[str, datetime] = {}
         self._remembered = self._seen_before
-        self._estimates: list[_Estimate] = []
         self._ledger = Ledger(cluster.id, open_versions(store, cluster.id))
+        self._estimates = Estimates(self._ledger, self._last_samples)
         if self._seen_before is None:
             put_cluster(store, cluster, now=now)
 
@@ -153,9 +127,7 @@ class Inventory:
         """
         with self._lock:
             missing = self._ledger.known(kind).difference(listed)
-            for uid, bounds in self._bounds(kind, missing, now).items():
-                version = self._ledger.end(uid, End(bounds.at, "estimated"))
-                self._guessed(version, bounds, now)
+            self._estimates.end(kind, missing, sight=self._sight(kind), noticed=now)
             return len(missing)
 
     def vanished(self, *, now: datetime) -> None:
@@ -166,16 +138,9 @@ class Inventory:
             self.write(now=now)
 
     def correct(self, *, now: datetime) -> int:
-        """Move estimated ends of pods to samples that arrived since; returns how many moved."""
+        """Move estimated ends to samples that arrived since; returns how many moved."""
         with self._lock:
-            due = [estimate for estimate in self._estimates if estimate.due <= now]
-            by_limit: dict[datetime, list[_Estimate]] = {}
-            for estimate in due:
-                by_limit.setdefault(estimate.before, []).append(estimate)
-            self._estimates = [estimate for estimate in self._estimates if estimate.due > now]
-            return sum(
-                self._correct(before, together, now) for before, together in by_limit.items()
-            )
+            return self._estimates.correct(now=now)
 
     def saw(self, kind: str, at: datetime, *, current: bool) -> None:
         """Take that a kind was told of at `at`; `current`: everything up to then has been told.
@@ -235,35 +200,12 @@ class Inventory:
         if self._ledger.ended(uid):
             return
         self._ledger.sight(replace(event, type="MODIFIED"))
-        bounds = self._bounds(event.kind, {uid}, event.observed)[uid]
-        version = self._ledger.end(uid, End(bounds.at, "estimated"))
-        self._guessed(version, bounds, event.observed)
+        sight = self._sight(event.kind)
+        self._estimates.end(event.kind, {uid}, sight=sight, noticed=event.observed)
 
-    def _guessed(self, version: ObjectVersion, bounds: _Bounds, now: datetime) -> None:
-        if version.kind == "Pod":
-            due = now + _FIRST_CORRECTION
-            self._estimates.append(_Estimate(version, bounds.before, now, due))
-
-    def _bounds(self, kind: str, missing: Collection[Uid], noticed: datetime) -> dict[Uid, _Bounds]:
-        """When objects ended that nobody saw ending: between the last sight of them and now.
-
-        A pod's end is its last sample, up to the creation of another pod that took its name.
-        """
-        sight = self._sights.get(kind) or self._seen_before
-        names = {uid: self._ledger.named(uid) for uid in missing}
-        births = self._ledger.births(but=missing) if kind == "Pod" and missing else {}
-        limits = {uid: min(noticed, births.get(name, noticed)) for uid, name in names.items()}
-        found = {}
-        for limit in set(limits.values()):
-            together = {uid: names[uid] for uid, at in limits.items() if at == limit}
-            samples = (
-                self._last_samples(set(together.values()), limit, sight) if kind == "Pod" else {}
-            )
-            for uid, name in together.items():
-                told = self._ledger.facts_until(uid, limit)
-                at = max(told, min(sight or told, limit), samples.get(name, told))
-                found[uid] = _Bounds(at, limit)
-        return found
+    def _sight(self, kind: str) -> datetime | None:
+        """Until when everything about a kind has been told, also to an earlier process."""
+        return self._sights.get(kind) or self._seen_before
 
     def _last_samples(
         self, names: Collection[Name], before: datetime, since: datetime | None
@@ -280,27 +222,6 @@ class Inventory:
         except SeedanceError as error:
             log.warning("last samples are not known", cluster=self.cluster.name, why=str(error))
             return {}
-
-    def _correct(self, before: datetime, estimates: Sequence[_Estimate], now: datetime) -> int:
-        """Look for later samples of pods that share a limit."""
-        ends = {estimate.version.uid: estimate.version.valid_to for estimate in estimates}
-        since = min(end for end in ends.values() if end is not None)
-        names = {(e.version.namespace, e.version.name) for e in estimates}
-        samples = self._last_samples(names, before, since)
-        moved = 0
-        for estimate in estimates:
-            version = estimate.version
-            sample = samples.get((version.namespace, version.name))
-            if sample and version.valid_to and sample > version.valid_to:
-                corrected = self._ledger.correct(version, sample)
-                if corrected is None:
-                    continue
-                version, moved = corrected, moved + 1
-            age = max(now - estimate.noticed, _FIRST_CORRECTION)
-            if age < CORRECTED_FOR:
-                again = replace(estimate, version=version, due=now + age)
-                self._estimates.append(again)
-        return moved
 
 
 def _hours(first: datetime, end: datetime) -> list[datetime]:
