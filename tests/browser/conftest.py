@@ -58,7 +58,7 @@ class Watched:
 
     def settled(self) -> Page:
         """The page once its chart is drawn and nothing is loading."""
-        self.page.wait_for_load_state("networkidle")
+        self.page.wait_for_selector("html:not(.loading)")
         if self.page.locator("html.js #chart").count():
             self.page.wait_for_selector("#chart[data-drawn]", timeout=10_000)
         return self.page

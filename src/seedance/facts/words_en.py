@@ -178,11 +178,12 @@ _MEASURES = {
     "measure:covered": Phrase("covered", "Part of the charged time for which usage is known."),
     "measure:flags": Phrase("Notes", "What to know about a row before trusting it."),
     "measure:idle-share": Phrase("Idle share", "{numerator}, as a part of {denominator}."),
-    "missing:usage": Phrase("not known", "Not known: no usage arrived in this window."),
+    "missing:any": Phrase("not known", ""),
+    "missing:usage": Phrase("no usage", "Not known: no usage arrived in this window."),
     "missing:price": Phrase("no price", "No price applies, so there is no cost."),
     "note:unpriced": Phrase("partly unpriced", "A part of the charged amount has no price."),
-    "missing:cost": Phrase("not known", "Not known: no price applies."),
-    "missing:data": Phrase("not known", "Not known: nothing was settled for this time."),
+    "missing:cost": Phrase("no cost", "Not known: no price applies."),
+    "missing:data": Phrase("no data", "Not known: nothing was settled for this time."),
     "mark:provisional": Phrase(
         "provisional", "The current hour is settled every minute and may still change."
     ),

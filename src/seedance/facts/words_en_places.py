@@ -64,6 +64,7 @@ _INVENTORY = {
     "object:effective": Phrase("Effective request", ""),
     "object:capacity": Phrase("Capacity", ""),
     "object:allocatable": Phrase("Allocatable", ""),
+    "object:cost": Phrase("Cost, 24 hours", "{cost}, {unused} of it unused"),
     "object:labels": Phrase("Labels", ""),
     "object:annotations": Phrase("Annotations", ""),
 }

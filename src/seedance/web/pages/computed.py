@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -14,8 +15,9 @@ from seedance.web.pages.desk import Desk
 from seedance.web.pages.figures import Money
 
 PATH = "/costs/computed"
-BY = ("resource", "instanceType", "capacityType")
+BY = ("resource", "kind", "instanceType", "capacityType")
 LINES = 60
+_RUNS = ("container", "pod")
 _SMALLEST_PRICE = Decimal("0.000001")
 
 
@@ -24,6 +26,7 @@ class Line:
     """One product: amount times price per unit is cost, and what of it was unused."""
 
     resource: str
+    purpose: str
     machine: str
     requested: str | None
     used: str | None
@@ -65,7 +68,7 @@ def computed(desk: Desk, query: CostQuery) -> tuple[ComputedPage, CostAnswer]:
     """Asks for the figure's parts by resource and machine type."""
     answer = desk.costs(replace(query, by=BY, sort="-cost", offset=0, limit=LINES, step="none"))
     money = Money.of(answer.currency, [answer.total.cost])
-    lines = [_line(item, money) for item in answer.items]
+    lines = [line for item in answer.items for line in _lines(item, money)]
     way = links.crumbs(query)
     notes = {note.id: note for item in answer.items for note in table.notes_of(item)}
     page = ComputedPage(
@@ -90,42 +93,48 @@ def _title(query: CostQuery, way: list[links.Link]) -> str:
     return ", ".join(query.filters) or words.name("page:everything")
 
 
-def _line(item: CostItem, money: Money) -> Line:
-    key = item.keys.get("resource", "")
-    part = item.resources.get(key) or next(iter(item.resources.values()), None)
-    machine = " ".join(
-        value for name in BY[1:] if (value := item.keys.get(name, "")) and value[:2] != "__"
-    )
-    if part is None:
-        return Line(table.resource_name(key), machine, "", "", "", "", None, None, None)
-    amount = part.charged or part.idle
+def _lines(item: CostItem, money: Money) -> Iterator[Line]:
+    """The priced part of a row as a product, and its unpriced part with the reason."""
+    for key, part in item.resources.items():
+        whole = part.charged + part.idle
+        priced = max(whole - part.unpriced, 0.0)
+        if part.cost is not None and (part.cost or priced):
+            yield _line(item, key, part, amount=priced, money=money)
+        if part.unpriced or (part.cost is None and whole):
+            bare = part.model_copy(update={"cost": None, "unused_cost": None})
+            yield _line(item, key, bare, amount=part.unpriced, money=money)
+
+
+def _line(item: CostItem, key: str, part: ResourceOf, *, amount: float, money: Money) -> Line:
+    kind = item.keys.get("kind", "").strip("_")
+    runs = kind in _RUNS
+    names = (value for name in BY[2:] if (value := item.keys.get(name, "")))
+    price = _unit_price(part.cost, amount) if part.cost is not None else None
     return Line(
         resource=table.resource_name(key),
-        machine=machine,
-        requested=figures.quantity(part.requested),
-        used=figures.quantity(part.used),
-        amount=figures.quantity(amount),
+        purpose=words.name(f"kind:{kind}") if kind else "",
+        machine=" ".join(name for name in names if not name.startswith("__")),
+        requested=figures.quantity(part.requested) if runs else "",
+        used=figures.quantity(part.used) if runs else "",
+        amount=f"{amount:,.3f}",
         unit=table.unit_of(key, part),
-        price=_unit_price(part, amount),
+        price=price,
         cost=money.cell(part.cost),
-        unused=money.cell(part.unused_cost),
+        unused=money.cell(part.unused_cost) if runs else None,
         why="" if part.cost is not None else table.missing_of(item),
     )
 
 
-def _unit_price(part: ResourceOf, amount: float) -> str | None:
-    if part.cost is None or not amount:
+def _unit_price(cost: Decimal, amount: float) -> str | None:
+    if amount <= 0:
         return None
-    priced = Decimal(amount) - Decimal(part.unpriced)
-    if priced <= 0:
-        return None
-    price = (part.cost / priced).quantize(_SMALLEST_PRICE)
-    return f"{price:f}"
+    return f"{(cost / Decimal(amount)).quantize(_SMALLEST_PRICE):f}"
 
 
 def _total(answer: CostAnswer, money: Money) -> Line:
     return Line(
         resource=words.name("page:sum"),
+        purpose="",
         machine="",
         requested="",
         used="",

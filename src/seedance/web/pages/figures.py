@@ -22,7 +22,7 @@ _TEN_PERCENT, _LEAST_PERCENT = 9.95, 0.05
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 METER_WIDTH = 64
-"""Width of a share bar in a table, in pixels."""
+"""Width of a share bar in a table, in pixels, as `.meter` in the style sheet."""
 
 
 @dataclass(frozen=True, slots=True)

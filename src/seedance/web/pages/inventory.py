@@ -161,7 +161,11 @@ def _rows(
         limit=PAGE_ROWS,
         offset=offset,
     )
-    return [_row(place, level, item) for item in listed.items], listed
+    rows = [_row(place, level, item) for item in listed.items]
+    if level == "workloads" and chosen is not None and not offset:
+        bare = [item for item in chosen.related if not item.facts.get("owner")]
+        rows += [_row(place, level, item) for item in bare if item.kind == "Pod"]
+    return rows, listed
 
 
 def _row(place: Place, level: str, item: ObjectItem) -> TreeRow:

@@ -70,7 +70,7 @@ class Renderer:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.env.globals.update(asset=assets.url, words=words, METER=figures.METER_WIDTH)
+        self.env.globals.update(asset=assets.url, words=words)
         self.env.filters.update(
             quantity=figures.quantity,
             percent=figures.percent,

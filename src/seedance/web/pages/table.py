@@ -6,7 +6,7 @@ pages hold, then what the filter hides: together they are the total of the windo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -101,7 +101,7 @@ def table(query: CostQuery, answer: CostAnswer, *, colours: int = 0) -> Table:
         rows,
         aside,
         maker.sums(answer, whole),
-        _distinct(note for row in (*rows, *aside) for note in row.notes),
+        _legend((*rows, *aside)),
         " · ".join(part for part in (context_of(answer), common) if part),
         links.sorts(query, ("name", "cost", "unusedCost", "efficiency")),
     )
@@ -228,11 +228,25 @@ def missing_of(item: CostItem) -> str:
     return f"reason:{reasons[0]}" if reasons else "missing:cost"
 
 
+def note(code: str) -> Note:
+    """The note of a catalogue code; its id is what chips and dashes link to."""
+    return Note(code.replace(":", "-"), words.phrase(code))
+
+
+def _legend(rows: Sequence[Row]) -> list[Note]:
+    """Each note of the rows once, those behind dashes included."""
+    found = [one for row in rows for one in row.notes]
+    found += [note(row.missing) for row in rows if row.cost is None]
+    blank = any(text is None for row in rows if not row.aside for text in row.quantities)
+    found += [note("missing:usage")] if blank else []
+    return list({one.id: one for one in found}.values())
+
+
 def notes_of(item: CostItem) -> tuple[Note, ...]:
     """Flags, reasons and missing prices of a row, each a word with its sentence."""
     codes = [f"flag:{flag}" for flag in item.flags]
     codes += [f"reason:{reason}" for reason in item.reasons.values() if reason]
-    found = [Note(code.replace(":", "-"), words.phrase(code)) for code in dict.fromkeys(codes)]
+    found = [note(code) for code in dict.fromkeys(codes)]
     if item.unpriced and item.cost is not None:
         amounts = ", ".join(f"{figures.quantity(v)} {k}-hours" for k, v in item.unpriced.items())
         reason = words.phrase(missing_of(item))
@@ -273,10 +287,6 @@ def _measured(answer: CostAnswer) -> list[Measured]:
     )
     keys = [*(key for key in _RESOURCES if key in known), *others[:1]]
     return [Measured(key, resource_name(key), unit_of(key, known[key])) for key in keys]
-
-
-def _distinct(notes: Iterable[Note]) -> list[Note]:
-    return list({note.id: note for note in notes}.values())
 
 
 def _sum(one: Decimal | None, other: Decimal | None) -> Decimal | None:

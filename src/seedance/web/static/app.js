@@ -50,14 +50,16 @@
   });
 
   // Tips: what a title says, with the window and freshness of its table, on hover and on focus.
+  const NOTED = "a.flag, a.dash";
   let tip = null;
   let holder = null;
   function showTip(element) {
     hideTip();
     holder = element;
-    holder.dataset.tip = holder.title;
+    const legend = holder.matches(NOTED) && document.getElementById(holder.hash.slice(1));
+    holder.dataset.tip = legend ? legend.textContent.trim() : holder.title;
     holder.removeAttribute("title");
-    const context = holder.closest("td") && holder.closest("[data-context]");
+    const context = !legend && holder.closest("td") && holder.closest("[data-context]");
     tip = document.createElement("div");
     tip.className = "tip";
     tip.textContent = holder.dataset.tip + (context ? `\n${context.dataset.context}` : "");
@@ -70,15 +72,15 @@
   }
   function hideTip() {
     tip?.remove();
-    if (holder?.dataset.tip) {
-      holder.title = holder.dataset.tip;
+    if (holder) {
+      if (!holder.matches(NOTED)) holder.title = holder.dataset.tip;
       delete holder.dataset.tip;
     }
     tip = holder = null;
   }
   for (const name of ["pointerover", "focusin"]) {
     document.addEventListener(name, (event) => {
-      const element = event.target instanceof Element && event.target.closest("main [title]");
+      const element = event.target instanceof Element && event.target.closest("main [title], main a.flag, main a.dash");
       if (element && element !== holder) showTip(element);
       else if (!element && !event.target.closest?.("[data-tip]")) hideTip();
     });
