@@ -85,17 +85,24 @@ def test_days_and_their_hours_give_the_same(store: Store) -> None:
 
 def test_whole_days_are_read_from_the_day_sets(store: Store) -> None:
     window = Window(START, START + timedelta(days=2))
-    plan = make_plan(store, [window], clusters=(), now=NOW)
+    plan = make_plan(store, [window], clusters=())
     assert (len(plan.days), plan.hours, plan.cuts) == (4, {}, [])
-    plan = make_plan(store, [window], clusters=(PROD,), now=NOW)
+    plan = make_plan(store, [window], clusters=(PROD,))
     assert len(plan.days) == 2
 
 
 def test_the_running_hour_is_read_whole(store: Store) -> None:
     window = Window(NOW - timedelta(hours=3), NOW)
-    plan = make_plan(store, [window], clusters=(PROD,), now=NOW)
+    plan = make_plan(store, [window], clusters=(PROD,))
     assert (len(plan.hours), len(plan.cuts)) == (3, 1)
     assert plan.provisional
+
+
+def test_a_window_that_ends_before_the_running_hour_was_settled_is_cut_there(store: Store) -> None:
+    window = Window(NOW - timedelta(hours=3), NOW - timedelta(minutes=1))
+    plan = make_plan(store, [window], clusters=(PROD,))
+    (cut,) = [cut for cut in plan.cuts if cut[2] == 0]
+    assert cut[3] == (NOW - timedelta(minutes=1)).minute
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/New_York"])
@@ -246,7 +253,7 @@ def test_late_facts_are_seen_before_the_day_is_rolled_up_again(store: Store) -> 
     before = ask(store, window="2026-11-28,2026-11-29").total.cost
     put_hours(store, [(PROD, START + timedelta(hours=5))], later=int(2e12))
     window = Window(START, START + timedelta(days=1))
-    plan = make_plan(store, [window], clusters=(), now=NOW)
+    plan = make_plan(store, [window], clusters=())
     assert (len(plan.days), len(plan.hours)) == (1, 24)
     assert ask(store, window="2026-11-28,2026-11-29").total.cost == before
 

@@ -4,8 +4,9 @@
     whole hour                      → the hour's set
     hour cut by an edge             → minutes of the hour's set
 
-The hour that is still running counts as whole up to the end of the window, as there is nothing
-after it. An edge inside an hour whose minutes have expired is moved to the hour, outwards.
+A set holds nothing of the time after it was begun, so the running hour is whole where the window
+reaches that far, and is cut where it ends before. An edge inside an hour whose minutes have expired
+is moved to the hour, outwards.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from seedance.store.store import Store
 
 _TICK = timedelta(microseconds=1)
 
-HourSet = tuple[int, bool]
-"""Settle id, and whether it is provisional."""
+HourSet = tuple[int, bool, datetime]
+"""Settle id, whether it is provisional, and when it was begun."""
 
 
 @dataclass(slots=True)
@@ -38,6 +39,8 @@ class Plan:
     hours: dict[int, int] = field(default_factory=dict)
     cuts: list[tuple[int, int, int, int]] = field(default_factory=list)
     """(settle id, step, first minute, last minute)."""
+    finished: set[int] = field(default_factory=set)
+    """Those of `hours` that are not provisional."""
     provisional: bool = False
     as_of: datetime | None = None
     settled: int = 0
@@ -84,9 +87,7 @@ def snap(
     return whole, [Window(start, end) for start, end in pairwise(edges) if start < end]
 
 
-def make_plan(
-    store: Store, steps: Sequence[Window], *, clusters: Sequence[str], now: datetime
-) -> Plan:
+def make_plan(store: Store, steps: Sequence[Window], *, clusters: Sequence[str]) -> Plan:
     """The sets that answer for adjacent `steps`, of some clusters or, with (), of all."""
     plan = Plan(steps[0].start, steps[-1].end)
     for sets in _sets(store, steps, clusters, plan):
@@ -95,7 +96,7 @@ def make_plan(
             for number, step in enumerate(steps)
             if (part := step.overlap(Window(sets.day, sets.day + DAY))) is not None
         ]
-        _plan_day(plan, sets, inside, now)
+        _plan_day(plan, sets, inside)
     return plan
 
 
@@ -116,32 +117,34 @@ def _sets(
     for row in store.engine.rows(statement("report_sets"), params):
         plan.as_of = row["ended"] if plan.as_of is None else max(plan.as_of, row["ended"])
         hours = {
-            datetime.fromtimestamp(at, UTC): (ident, bool(provisional))
-            for at, ident, provisional in row["hours"]
+            datetime.fromtimestamp(at, UTC): (ident, bool(provisional), _instant(begun))
+            for at, ident, provisional, begun in row["hours"]
         }
         if row["fresh"]:
             plan.provisional |= bool(row["provisional"])
         yield DaySets(row["day"], row["day_id"] if row["fresh"] else 0, hours)
 
 
-def _plan_day(
-    plan: Plan, sets: DaySets, inside: Sequence[tuple[int, Window]], now: datetime
-) -> None:
+def _plan_day(plan: Plan, sets: DaySets, inside: Sequence[tuple[int, Window]]) -> None:
     if sets.day_id:
         plan.days[sets.day_id] = inside[0][0]
         plan.settled += 24
         return
-    for start, (ident, provisional) in sets.hours.items():
+    for start, (ident, provisional, begun) in sets.hours.items():
         for number, step in inside:
             part = step.overlap(Window(start, start + HOUR))
             if part is None:
                 continue
             plan.provisional |= provisional
             plan.settled += 1
-            running = now < start + HOUR and part.end >= now - MINUTE
             first = int((part.start - start) / MINUTE)
-            last = 60 if running else int((part.end - start) / MINUTE)
+            last = 60 if part.end >= begun else int((part.end - start) / MINUTE)
             if (first, last) == (0, 60):
                 plan.hours[ident] = number
+                plan.finished |= set() if provisional else {ident}
             else:
                 plan.cuts.append((ident, number, first, last))
+
+
+def _instant(micros: int) -> datetime:
+    return datetime.fromtimestamp(micros / 1e6, UTC)

@@ -9,10 +9,11 @@ SELECT cluster, day,
            AND day >= {whole_start:DateTime('UTC')} AND day < {whole_end:DateTime('UTC')} AS fresh,
        toUInt8(if(fresh, maxIf(open, seconds = 86400), maxIf(open, seconds = 3600))) AS provisional,
        if(fresh, maxIf(done, seconds = 86400), maxIf(done, seconds = 3600)) AS ended,
-       if(fresh, [], arraySort(groupArrayIf((toUnixTimestamp(start), settle_id, open), seconds = 3600))) AS hours
+       if(fresh, [], arraySort(groupArrayIf((toUnixTimestamp(start), settle_id, open, toUnixTimestamp64Micro(begun)), seconds = 3600))) AS hours
 FROM (
     SELECT cluster, start, seconds, toStartOfDay(start) AS day, max(settles.settle_id) AS settle_id,
-           argMax(provisional, settles.settle_id) AS open, argMax(ended, settles.settle_id) AS done
+           argMax(provisional, settles.settle_id) AS open, argMax(ended, settles.settle_id) AS done,
+           argMax(began, settles.settle_id) AS begun
     FROM settles
     WHERE start >= toStartOfDay({start:DateTime('UTC')}) AND start < {end:DateTime('UTC')}
       AND (empty({clusters:Array(String)}) OR has({clusters:Array(String)}, cluster))
