@@ -47,12 +47,21 @@ def inventory(store: Store, pods: int, nodes: int) -> None:
     """Write nodes, namespaces, deployments and pods, one version each."""
     made = [_version("Node", f"node-{n}", "", _node(n).to_doc()) for n in range(nodes)]
     made += [
-        _version("Namespace", f"ns-{n}", "", Workload(created=DAY, labels={"owner": f"o{n % 9}"}).to_doc())
+        _version(
+            "Namespace",
+            f"ns-{n}",
+            "",
+            Workload(created=DAY, labels={"owner": f"o{n % 9}"}).to_doc(),
+        )
         for n in range(NAMESPACES)
     ]
     made += [
-        _version("Deployment", f"app-{n}", f"ns-{n % NAMESPACES}", Workload(
-            created=DAY, labels={"team": f"team-{n % 40}"}).to_doc())
+        _version(
+            "Deployment",
+            f"app-{n}",
+            f"ns-{n % NAMESPACES}",
+            Workload(created=DAY, labels={"team": f"team-{n % 40}"}).to_doc(),
+        )
         for n in range(pods // 10)
     ]
     made += [
@@ -96,9 +105,17 @@ def metrics(store: Store, pods: int, hours: int) -> int:
     samples.put_metric_ids(store, ids, now=DAY)
     for place, name in enumerate(ids):
         series = [
-            Series(SeriesId(place * pods + n + 1), name, (
-                ("container", "main"), ("namespace", f"ns-{n // 10 % NAMESPACES}"),
-                ("pod", f"pod-{n}")), "big", "remote-write")
+            Series(
+                SeriesId(place * pods + n + 1),
+                name,
+                (
+                    ("container", "main"),
+                    ("namespace", f"ns-{n // 10 % NAMESPACES}"),
+                    ("pod", f"pod-{n}"),
+                ),
+                "big",
+                "remote-write",
+            )
             for n in range(pods)
         ]
         samples.put_series(store, series, now=DAY)
@@ -145,9 +162,10 @@ def main() -> None:
     parser.add_argument("--hours", type=int, default=24)
     parser.add_argument("--profile", action="store_true")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Store.open(
-        Path(folder) / "store", retention=KEEP
-    ) as store:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.open(Path(folder) / "store", retention=KEEP) as store,
+    ):
         began = time.perf_counter()
         inventory(store, args.pods, args.nodes)
         total = metrics(store, args.pods, args.hours)
@@ -161,8 +179,8 @@ def main() -> None:
         wall, cpu = time.perf_counter() - began, _cpu() - cpu
         stop.set()
         print(
-            f"settled {len(results)} h of {args.pods} pods on {args.nodes} nodes: {wall:.1f} s wall, "
-            f"{cpu:.1f} s CPU, {sum(r.rows for r in results) / 1e6:.2f} M rows, "
+            f"settled {len(results)} h of {args.pods} pods on {args.nodes} nodes: "
+            f"{wall:.1f} s wall, {cpu:.1f} s CPU, {sum(r.rows for r in results) / 1e6:.2f} M rows, "
             f"anonymous {before / 2**20:.0f} → peak {peak[0] / 2**20:.0f} MiB, "
             f"violations {sum(len(r.violations) for r in results)}, cores {os.cpu_count()}"
         )

@@ -134,7 +134,9 @@ class Scene:
         versions = ((millis(at(scheduled)), facts),)
         self.pods.append(Life(uid, "ns", name, "Pod", versions, end, estimated=estimated))
 
-    def use(self, pod: str, resource: str, *points: tuple[float, float], container: str = "main"):
+    def use(
+        self, pod: str, resource: str, *points: tuple[float, float], container: str = "main"
+    ) -> None:
         """Samples (minute, value): cumulative core-seconds for cpu, bytes for memory."""
         self.samples[pod, container, resource] = list(points)
 
@@ -214,7 +216,9 @@ class Scene:
         return rows
 
 
-def _rows(block: row_blocks.RowBlock, names: Mapping[int, str], resources: Sequence[str]):
+def _rows(
+    block: row_blocks.RowBlock, names: Mapping[int, str], resources: Sequence[str]
+) -> list[Row]:
     return [
         Row(
             who=names[int(block.entity[i])],

@@ -1,4 +1,4 @@
-"""The worked examples of docs/explain/cost-arithmetic.md, by their numbers, and the public cases."""
+"""The worked examples of docs/explain/cost-arithmetic.md, by their numbers, and public cases."""
 
 from __future__ import annotations
 

@@ -23,10 +23,14 @@ from seedance.costs.lanes import (
     source_of,
 )
 from seedance.costs.ledger import Ledger
-from seedance.costs.minutes import Grid, MinuteUse, combine, minute_use
+from seedance.costs.lives import FAR
+from seedance.costs.minutes import MINUTE_MS, Grid, Lanes, MinuteUse, combine, minute_use
+from seedance.costs.strays import Stray, strays_of
+from seedance.facts.prices import base_units
 from seedance.facts.samples import SampleColumns
 from seedance.facts.window import Window
 from seedance.store import samples as stored
+from seedance.store.settles import minutes_of_use
 from seedance.store.store import Store
 
 METRICS = {
@@ -98,6 +102,62 @@ class Gatherer:
             )
         return Use(grid.start_ms, found)
 
+    def strays(
+        self,
+        ledger: Ledger,
+        grid: Grid,
+        *,
+        clusters: Sequence[str],
+        series: Mapping[str, SeriesColumns],
+    ) -> list[Stray]:
+        """Use of series of these clusters that name no container of the ledger."""
+        by_name, ids = containers_by_name(ledger), stored.metric_ids(self.store)
+        window, found = self._window(grid), list[Stray]()
+        for resource, (metric, counter) in METRICS.items():
+            strange = _strangers(series[resource], by_name, clusters)
+            if metric not in ids or not strange:
+                continue
+            seen = stored.series_seen(self.store, metric_id=ids[metric], window=window)
+            sids = np.intersect1d(np.array(sorted(strange), np.int64), seen)
+            for at in range(0, len(sids), _STRANGERS):
+                some = sids[at : at + _STRANGERS]
+                read = stored.read_some_samples(
+                    self.store, metric_id=ids[metric], sids=some.tolist(), window=window
+                )
+                ever = np.zeros(len(some), np.int64)
+                lanes = Lanes(some, ever, ever + FAR, ever - 1)
+                use = minute_use(read, lanes, grid=grid, gap_ms=self.gap_ms, counter=counter)
+                names = [strange[sid] for sid in some.tolist()]
+                found += strays_of(use, names, resource, gap_ms=self.gap_ms)
+        return found
+
+    def _window(self, grid: Grid) -> Window:
+        """The grid and a gap limit on both sides."""
+        return Window(_instant(grid.start_ms - self.gap_ms), _instant(grid.end_ms + self.gap_ms))
+
+    def kept_use(self, ledger: Ledger, grid: Grid, *, cluster: str) -> Use:
+        """The same from the minutes that earlier settles kept: samples have expired by then."""
+        members = {
+            (ledger.places[one.place].life.uid, one.container): number
+            for number, one in enumerate(ledger.members)
+        }
+        window = Window(_instant(grid.start_ms), _instant(grid.end_ms))
+        kept = minutes_of_use(self.store, cluster=cluster, window=window, resources=list(METRICS))
+        found = {name: MinuteUse.empty(len(ledger.members), grid.minutes) for name in METRICS}
+        if not kept:
+            return Use(grid.start_ms, found)
+        keys = zip(kept["pod_uid"], kept["container"], kept["resource"], kept["hour"], strict=True)
+        for row, (pod, container, resource, hour) in enumerate(keys):
+            member = members.get((pod, container))
+            if member is None:
+                continue
+            first = (int(hour) * 1000 - grid.start_ms) // MINUTE_MS
+            cut, use = slice(first, first + 60), found[resource]
+            # Two rows of an hour are two stretches of it: each knows its own minutes only.
+            use.used[member, cut] += kept["used"][row] * np.float32(60 * base_units(resource))
+            use.known[member, cut] += kept["covered"][row].astype(np.uint16) * 1000
+        return Use(grid.start_ms, found)
+
     def _sources_of(self, sids: Sequence[int]) -> Mapping[int, str]:
         unknown = [sid for sid in sids if sid not in self._sources]
         if unknown:
@@ -108,7 +168,7 @@ class Gatherer:
     def _fill(
         self, out: MinuteUse, table: LaneTable, grid: Grid, *, metric_id: int, counter: bool
     ) -> None:
-        window = Window(_instant(grid.start_ms - self.gap_ms), _instant(grid.end_ms + self.gap_ms))
+        window = self._window(grid)
 
         def one(first: int, last: int) -> None:
             lanes = table.lanes.part(first, last)
@@ -144,6 +204,30 @@ def _shards(table: LaneTable, first: int, step: int) -> Iterator[tuple[int, int]
             last += 1
         yield first, last
         first = last
+
+
+_STRANGERS = 2_000  # series read at once: an hour of them is 120,000 samples at one a minute
+
+
+def _strangers(
+    series: SeriesColumns,
+    by_name: Mapping[tuple[str, str, str], Sequence[int]],
+    clusters: Sequence[str],
+) -> dict[int, str]:
+    """Number to namespace of the series of real containers that nobody in the ledger is."""
+    wanted = frozenset(clusters)
+    columns = zip(
+        series.sid.tolist(), series.cluster, series.namespace, series.pod, series.container,
+        strict=True,
+    )  # fmt: skip
+    return {
+        sid: namespace
+        for sid, cluster, namespace, pod, container in columns
+        if cluster in wanted
+        and pod
+        and container not in {"", "POD"}
+        and (namespace, pod, container) not in by_name
+    }
 
 
 def _instant(ms: int) -> datetime:

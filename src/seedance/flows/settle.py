@@ -19,8 +19,10 @@ from seedance.costs import hour, rows
 from seedance.costs.book import Book
 from seedance.costs.hour import Use
 from seedance.costs.lives import millis
-from seedance.costs.minutes import Grid
-from seedance.facts.inventory import Cluster
+from seedance.costs.minutes import MINUTE_MS, Grid
+from seedance.costs.strays import Stray, stray_rows
+from seedance.facts.costs import Reason
+from seedance.facts.inventory import Cluster, ClusterId
 from seedance.facts.money import from_picos
 from seedance.facts.window import DAY, HOUR, Window, floor_day, floor_hour
 from seedance.flows.costset import CostSet
@@ -38,6 +40,9 @@ BLOCK_HOURS = 6
 
 RANGE_HOURS = 24
 """Neighbouring hours that share one reading of the inventory."""
+
+NOWHERE = ClusterId("__unattributed__")
+"""The cluster of samples that name none of the clusters that are watched."""
 
 log = structlog.get_logger()
 
@@ -91,7 +96,9 @@ class Settler:
     def settle_due(self, now: datetime, *, most: int = 48) -> list[SettleResult]:
         """Settle what is due, at most `most` hours a cluster; days that are complete follow."""
         results: list[SettleResult] = []
-        for cluster in objects.clusters(self.store):
+        known = objects.clusters(self.store)
+        nowhere = self._nowhere(known, now)
+        for cluster in (*known, *([nowhere] if nowhere else [])):
             hours = self.due(cluster, now)
             chosen = hours[-1:] + hours[:-1][: most - 1]  # the running hour never waits
             for part in _neighbours(sorted(chosen)):
@@ -106,22 +113,40 @@ class Settler:
         window = Window(hours[0], hours[-1] + HOUR)
         found = objects.lives_in(self.store, cluster=cluster.id, window=window)
         book = Book.of(cluster, found, window, self.manifests)
-        names = self._names_of(cluster)
+        names = self._names_of(cluster, objects.clusters(self.store))
         series = self._gatherer.series()
         results = []
         for at in range(0, len(hours), BLOCK_HOURS):
             block = hours[at : at + BLOCK_HOURS]
             grid = Grid(millis(block[0]), 60 * len(block))
-            use = self._gatherer.use(book.ledger, grid, clusters=names, series=series)
-            results += [self._settle_hour(book, use, start, now) for start in block]
+            if block[0] < now - timedelta(days=self.store.retention.raw_days):
+                use = self._gatherer.kept_use(book.ledger, grid, cluster=cluster.id)
+            else:
+                use = self._gatherer.use(book.ledger, grid, clusters=names, series=series)
+            strays = self._gatherer.strays(book.ledger, grid, clusters=names, series=series)
+            results += [self._settle_hour(book, use, strays, start, now) for start in block]
         return results
 
-    def _names_of(self, cluster: Cluster) -> list[str]:
-        """What a sample's cluster may read: id, name, and nothing where there is only one."""
-        alone = len(objects.clusters(self.store)) == 1
-        return [cluster.id, cluster.name, *([""] if alone else [])]
+    def _names_of(self, cluster: Cluster, known: Sequence[Cluster]) -> list[str]:
+        """What a sample's cluster may read: id, name, and nothing where there is only one.
 
-    def _settle_hour(self, book: Book, use: Use, start: datetime, now: datetime) -> SettleResult:
+        Of no cluster, it is every word that names none of those that are known.
+        """
+        if cluster.id != NOWHERE:
+            return [cluster.id, cluster.name, *([""] if len(known) == 1 else [])]
+        words = {word for columns in self._gatherer.series().values() for word in columns.cluster}
+        ours = {name for one in known for name in self._names_of(one, known)}
+        return sorted(words - ours)
+
+    def _nowhere(self, known: Sequence[Cluster], now: datetime) -> Cluster | None:
+        """The cluster without a name, if there are samples that belong to no other."""
+        first = min((one.first_seen for one in known), default=floor_hour(now) - DAY)
+        nowhere = Cluster(NOWHERE, NOWHERE, first)
+        return nowhere if self._names_of(nowhere, known) else None
+
+    def _settle_hour(
+        self, book: Book, use: Use, strays: Sequence[Stray], start: datetime, now: datetime
+    ) -> SettleResult:
         self._last_id = settles.next_settle_id(now, last=self._last_id)
         grid, until = Grid(millis(start), 60), min(millis(start + HOUR), millis(now))
         cost_set = CostSet(self.store, settle_id=self._last_id, hour=start, now=now)
@@ -144,6 +169,15 @@ class Settler:
                 found += rows.violations(cells, containers, own)
                 cost_set.node_cost(rows.node_costs(cells)[cells.priced])
                 cost_set.rows(rows.concat([containers, own]), book.ledger.resources)
+        block, entities = stray_rows(
+            strays,
+            cluster=book.cluster.id,
+            reason=str(Reason.NO_CLUSTER if book.cluster.id == NOWHERE else Reason.NO_OBJECT),
+            resources=book.ledger.resources,
+            first_minute=(grid.start_ms - use.start_ms) // MINUTE_MS,
+        )
+        cost_set.entities(entities)
+        cost_set.rows(block, book.ledger.resources)
         cost_set.flush()
         return self._make_current(book.cluster.id, cost_set, found, now)
 

@@ -162,6 +162,26 @@ def read_samples(
         },
         threads=1,  # read in the order of the key: no dearer than without, and callers run several
     )
+    return _samples(found)
+
+
+def series_seen(store: Store, *, metric_id: int, window: Window) -> IntArray:
+    """Numbers of the series of a metric that have a sample in the window, ascending."""
+    params = {"metric_id": metric_id, "start": window.start, "end": window.end}
+    return _ints(store.engine.columns(statement("series_seen"), params).get("sid"))
+
+
+def read_some_samples(
+    store: Store, *, metric_id: int, sids: Sequence[int], window: Window
+) -> SampleColumns:
+    """As `read_samples`, of the series with these numbers."""
+    params = {
+        "metric_id": metric_id, "sids": list(sids), "start": window.start, "end": window.end
+    }  # fmt: skip
+    return _samples(store.engine.columns(statement("read_some_samples"), params))
+
+
+def _samples(found: Mapping[str, npt.NDArray[Any]]) -> SampleColumns:
     return SampleColumns(
         sid=_ints(found.get("sid")),
         ts=_ints(found.get("ts")),

@@ -151,6 +151,28 @@ def put_usage_minutes(store: Store, columns: Mapping[str, Any]) -> None:
     store.engine.insert("usage_minutes", columns)
 
 
+def minutes_of_use(
+    store: Store, *, cluster: str, window: Window, resources: Sequence[str]
+) -> dict[str, Any]:
+    """Use as the current sets of whole hours know it, a row a container, resource and hour.
+
+    Columns pod_uid, container, resource (str), hour (seconds), used (n × 60, mean priced units)
+    and covered (n × 60, seconds); `{}` where there are none.
+    """
+    found = store.engine.columns(
+        statement("minutes_of_use"),
+        {
+            "cluster": cluster,
+            "start": window.start,
+            "end": window.end,
+            "resources": list(resources),
+        },
+    )
+    if not found or not len(found["hour"]):
+        return {}
+    return found
+
+
 def make_current(store: Store, row: SettleRow) -> None:
     """Shows the set `row.settle_id`: the one row that readers go by."""
     store.engine.command(statement("put_settle"), asdict(row))

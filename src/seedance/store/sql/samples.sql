@@ -27,6 +27,18 @@ WHERE metric_id = {metric_id:UInt32} AND sid BETWEEN {first_sid:UInt64} AND {las
   AND ts >= {start:DateTime64(3, 'UTC')} AND ts < {end:DateTime64(3, 'UTC')}
 ORDER BY sid, ts
 
+-- name: series_seen
+SELECT sid FROM samples
+WHERE metric_id = {metric_id:UInt32}
+  AND ts >= {start:DateTime64(3, 'UTC')} AND ts < {end:DateTime64(3, 'UTC')}
+GROUP BY sid ORDER BY sid
+
+-- name: read_some_samples
+SELECT sid, ts, value FROM samples
+WHERE metric_id = {metric_id:UInt32} AND sid IN {sids:Array(UInt64)}
+  AND ts >= {start:DateTime64(3, 'UTC')} AND ts < {end:DateTime64(3, 'UTC')}
+ORDER BY sid, ts
+
 -- name: last_timestamps
 SELECT sid, max(samples.ts) AS newest
 FROM samples

@@ -94,3 +94,20 @@ DELETE FROM cost_days IN PARTITION {partition:String} WHERE settle_id IN {ids:Ar
 
 -- name: delete_settles
 DELETE FROM settles IN PARTITION {partition:String} WHERE settle_id IN {ids:Array(UInt64)}
+
+-- What earlier settles knew of the use of containers: for hours whose samples have expired.
+-- name: minutes_of_use
+SELECT e.pod_uid AS pod_uid, e.container AS container, m.resource AS resource,
+       toUnixTimestamp(m.hour) AS hour, m.used AS used, m.covered AS covered
+FROM usage_minutes AS m
+INNER JOIN (
+    SELECT entity, any(pod_uid) AS pod_uid, any(container) AS container
+    FROM entities WHERE kind = 'container' AND cluster = {cluster:String} GROUP BY entity) AS e
+    ON e.entity = m.entity
+WHERE m.hour >= {start:DateTime('UTC')} AND m.hour < {end:DateTime('UTC')}
+  AND m.resource IN {resources:Array(String)}
+  AND m.settle_id IN (
+    SELECT max(settle_id) FROM settles
+    WHERE seconds = 3600 AND start >= {start:DateTime('UTC')} AND start < {end:DateTime('UTC')}
+      AND cluster = {cluster:String}
+    GROUP BY cluster, start)
