@@ -27,9 +27,11 @@ REASON = "samples"
 """What a mark of a changed hour says of its cause."""
 
 _REMARK = timedelta(minutes=1)
-_HOUR_MS = 3_600_000
 _REACH_MS = 300_000
 """A sample changes what is known between it and its neighbours, at most this far away."""
+_STEPS_AN_HOUR = 12
+_STEP_BITS = 32
+_STEP_MASK = (1 << _STEP_BITS) - 1
 
 
 @dataclass(slots=True)
@@ -118,18 +120,16 @@ class Flusher:
         self._marked = {key: at for key, at in self._marked.items() if key[1] >= running}
 
     def _touched(self, columns: SampleColumns) -> dict[str, list[datetime]]:
+        """Cluster names to the hours that hold a sample or lie within its reach."""
         code = self._table.cluster_of[columns.sid]
-        pairs = np.concatenate(
-            [
-                np.unique(np.stack([code, (columns.ts + reach) // _HOUR_MS]), axis=1)
-                for reach in (-_REACH_MS, 0, _REACH_MS)
-            ],
-            axis=1,
-        )
+        steps = np.unique(code << _STEP_BITS | columns.ts // _REACH_MS)
         names = self._table.clusters
         touched: dict[str, set[datetime]] = {}
-        for each, hour in pairs.T.tolist():
-            touched.setdefault(names[each], set()).add(datetime.fromtimestamp(hour * 3600, UTC))
+        for both in steps.tolist():
+            hours = touched.setdefault(names[both >> _STEP_BITS], set())
+            step = both & _STEP_MASK
+            for near in (step - 1, step, step + 1):
+                hours.add(datetime.fromtimestamp(near // _STEPS_AN_HOUR * 3600, UTC))
         return {name: sorted(hours) for name, hours in touched.items()}
 
     def _ids_of(self, name: str) -> list[str]:
