@@ -241,6 +241,7 @@ def a_container(
     *,
     type: str = "app",  # noqa: A002  # the field's own name
     started: float | None = 0,
+    finished: float | None = None,
     cpu: float = 0,
     memory_gib: float = 0,
     gpu: float = 0,
@@ -253,6 +254,7 @@ def a_container(
         requests={k: v for k, v in requests.items() if v},
         limits=dict(limits or {}),
         started=None if started is None else at(started),
+        finished=None if finished is None else at(finished),
     )
 
 

@@ -143,6 +143,18 @@ def test_use_above_the_request_is_charged_and_below_it_is_unused() -> None:
     sums_exactly(scene, rows)
 
 
+def test_an_init_container_that_is_done_leaves_no_doubt_about_the_rest_of_the_node() -> None:
+    scene = Scene(per_unit(cpu=1))
+    scene.node(cpu=4)
+    init = a_container("init", type="init", started=0, finished=3)
+    scene.pod("p", containers=[a_container(cpu=1), init])
+    scene.steady("p", cpu=1)
+    rows = scene.settle()
+    doubt = total(rows, "n:unattributed", "cpu")
+    assert doubt == pytest.approx(Decimal(3) * 3 / 60, abs=Decimal("1e-9"))
+    assert total(rows, "n:idle", "cpu") == Decimal(3) - doubt
+
+
 def test_unknown_use_makes_the_rest_of_the_node_unattributed_unless_a_limit_forbids_it() -> None:
     scene = Scene(per_unit(cpu=1, memory=0))
     scene.node(cpu=4)

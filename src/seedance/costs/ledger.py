@@ -209,6 +209,8 @@ def _enter(
             exceed = resource in MEASURED and (
                 limit is None or priced_quantity(resource, limit) > request
             )
+            if role == Role.INIT:
+                pieces = _until(_finish(container), pieces)
             cell = place.node * len(numbers) + numbers[resource]
             entry = _Entry(cell, at, role, number, may_exceed=exceed)
             _account(draft, entry, place.span, pieces)
@@ -251,6 +253,17 @@ def _resources_of(container: Container, numbers: Mapping[str, int], role: Role) 
     if role == Role.INIT:
         return list(MEASURED)
     return [*MEASURED, *(r for r in container.requests if r in numbers and r not in MEASURED)]
+
+
+def _finish(container: Container) -> int:
+    """When an init container was done; FAR where it is not."""
+    return FAR if container.finished is None else millis(container.finished)
+
+
+def _until(end: int, pieces: list[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
+    """The pieces before `end`, at least a millisecond of the first."""
+    end = max(end, pieces[0][0] + 1)
+    return [(begin, min(stop, end), amount) for begin, stop, amount in pieces if begin < end]
 
 
 def _own_request(pod: Pod, name: str, resource: str) -> float:

@@ -176,13 +176,14 @@ def _intervals(
     ts, value = samples.ts, samples.value
     usable = np.isfinite(value)  # a stale marker is a NaN; no NaN or infinity is a measurement
     length = ts[1:] - ts[:-1]
-    good = (lane[1:] == lane[:-1]) & (length <= gap_ms)
+    good = (lane[1:] == lane[:-1]) & (length > 0) & (length <= gap_ms)
     if not usable.all():
         good &= usable[1:] & usable[:-1]
     rate = value[:-1]
     if counter:
-        rise = value[1:] - value[:-1]
-        rate = np.where(rise < 0, value[1:], rise) / (length * 0.001)
+        with np.errstate(divide="ignore", invalid="ignore"):  # those are not `good`
+            rise = value[1:] - value[:-1]
+            rate = np.where(rise < 0, value[1:], rise) / (length * 0.001)
     between: _Interval = (lane[1:], ts[:-1], ts[1:], rate)
     if not good.all():
         between = (lane[1:][good], ts[:-1][good], ts[1:][good], rate[good])
