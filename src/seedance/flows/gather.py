@@ -39,8 +39,8 @@ METRICS = {
 }
 """Metric of each measured resource, and whether it is a counter."""
 
-SHARD_SAMPLES = 1_500_000
-"""Samples that one shard should hold: 36 MB as read, about 200 MB at work."""
+SHARD_SAMPLES = 500_000
+"""Samples that one shard should hold: 12 MB as read, about 50 MB at work."""
 
 _FIRST_SHARD = 64  # lanes: even at a sample a second for six hours no more than a shard
 

@@ -35,8 +35,8 @@ from seedance.store.store import Store
 FINAL_AFTER = timedelta(minutes=5)
 """How long after its end an hour stays provisional: senders may be behind for that long."""
 
-BLOCK_HOURS = 6
-"""Hours whose use is held at once: 50,000 containers × 360 minutes × 2 resources = 216 MB."""
+BLOCK_HOURS = 4
+"""Hours whose use is held at once: 50,000 containers × 240 minutes × 2 resources = 144 MB."""
 
 RANGE_HOURS = 24
 """Neighbouring hours that share one reading of the inventory."""
@@ -111,8 +111,12 @@ class Settler:
     ) -> list[SettleResult]:
         """Settle neighbouring hours of a cluster from what is known at `now`."""
         window = Window(hours[0], hours[-1] + HOUR)
-        found = objects.lives_in(self.store, cluster=cluster.id, window=window)
-        book = Book.of(cluster, found, window, self.manifests)
+        book = Book.of(  # the versions are not kept: the book has what it needs of them
+            cluster,
+            objects.lives_in(self.store, cluster=cluster.id, window=window),
+            window,
+            self.manifests,
+        )
         names = self._names_of(cluster, objects.clusters(self.store))
         series = self._gatherer.series()
         results = []
