@@ -148,12 +148,13 @@ def demo(
         bool, typer.Option("--exit", help="End after printing instead of staying.")
     ] = False,
     listen: Listen = None,
+    days: Annotated[int, typer.Option("--days", help="Days of history, 1 to 14.")] = 14,
 ) -> int:
     """Start on a throw-away store with a believable cluster, print its costs, and stay."""
-    from seedance import demo as play  # noqa: PLC0415 - heavy
+    from seedance.demo.play import main as play  # noqa: PLC0415 - heavy
     from seedance.serve.run import serve as run_server  # noqa: PLC0415
 
-    return int(play.main(run_server, leave=exit_after, listen=listen or ""))
+    return play(run_server, leave=exit_after, listen=listen or "", days=days)
 
 
 @store_app.command()
