@@ -34,7 +34,6 @@ PAGE = 500
 
 def pod(number: int, nodes: int) -> dict[str, Any]:
     """A pod as an API server gives it: two containers, a sidecar, conditions, managed fields."""
-    created = "2026-11-30T10:00:00Z"
     resources = {"requests": {"cpu": "250m", "memory": "512Mi"}, "limits": {"memory": "1Gi"}}
     names = ("app", "agent")
     environment = [{"name": f"SETTING_{n}", "value": "x" * 40} for n in range(20)]
@@ -67,28 +66,7 @@ def pod(number: int, nodes: int) -> dict[str, Any]:
         for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")
     ]
     return {
-        "metadata": {
-            "name": f"web-{number}",
-            "namespace": f"team-{number % 40}",
-            "uid": str(uuid.UUID(int=number)),
-            "creationTimestamp": created,
-            "resourceVersion": str(number),
-            "labels": {
-                "app": f"web-{number % 200}",
-                "team": f"team-{number % 40}",
-                "pod-template-hash": f"{number % 200:x}",
-            },
-            "annotations": {"prometheus.io/scrape": "true", "checksum/config": "a" * 64},
-            "ownerReferences": [
-                {
-                    "kind": "ReplicaSet",
-                    "name": f"web-{number % 200}",
-                    "uid": "r",
-                    "controller": True,
-                }
-            ],
-            "managedFields": [{"manager": "kubelet", "fieldsV1": {"f:status": {"x": "y" * 1500}}}],
-        },
+        "metadata": _metadata(number),
         "spec": {
             "nodeName": f"n{number % nodes}",
             "priority": 0,
@@ -103,6 +81,31 @@ def pod(number: int, nodes: int) -> dict[str, Any]:
             "conditions": conditions,
             "containerStatuses": statuses,
         },
+    }
+
+
+def _metadata(number: int) -> dict[str, Any]:
+    return {
+        "name": f"web-{number}",
+        "namespace": f"team-{number % 40}",
+        "uid": str(uuid.UUID(int=number)),
+        "creationTimestamp": "2026-11-30T10:00:00Z",
+        "resourceVersion": str(number),
+        "labels": {
+            "app": f"web-{number % 200}",
+            "team": f"team-{number % 40}",
+            "pod-template-hash": f"{number % 200:x}",
+        },
+        "annotations": {"prometheus.io/scrape": "true", "checksum/config": "a" * 64},
+        "ownerReferences": [
+            {
+                "kind": "ReplicaSet",
+                "name": f"web-{number % 200}",
+                "uid": "r",
+                "controller": True,
+            }
+        ],
+        "managedFields": [{"manager": "kubelet", "fieldsV1": {"f:status": {"x": "y" * 1500}}}],
     }
 
 

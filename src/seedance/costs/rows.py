@@ -129,12 +129,7 @@ def container_rows(
     unit = _unit_price(cells)[cell]
     used, known = charges.used[mine].sum(axis=1), charges.known[mine].sum(axis=1)
     lived = alive[mine].sum(axis=1)
-    over, gone = np.zeros(len(cell)), np.zeros(len(cell), dtype=bool)
-    if charges.overcommit.any():
-        crowded = (charges.overcommit[cell] > 0) & (charges.charged[mine] > 0)
-        over = np.where(crowded, charges.overcommit[cell], 0.0).max(axis=1, initial=0.0)
-    if node_alive.min(initial=1.0) == 0:
-        gone = ((node_alive[cell] == 0) & (reserved[mine] > 0)).any(axis=1)
+    over, gone = _crowded_and_gone(charges, cell, mine, reserved=reserved, node_alive=node_alive)
     marks = (
         flags[mine] | np.where(over > 0, Flag.OVERCOMMITTED, 0) | np.where(gone, Flag.NODE_GONE, 0)
     )
@@ -162,6 +157,24 @@ def container_rows(
         covered_minutes=_slots(charges.known[mine] * 60, first_minute).round().astype(np.uint8),
         cell=cell,
     )
+
+
+def _crowded_and_gone(
+    charges: Charges,
+    cell: IntArray,
+    mine: slice | IntArray,
+    *,
+    reserved: FloatArray,
+    node_alive: FloatArray,
+) -> tuple[FloatArray, BoolArray]:
+    """Largest overcommitment that each row was charged under, and whether its node was gone."""
+    over, gone = np.zeros(len(cell)), np.zeros(len(cell), dtype=bool)
+    if charges.overcommit.any():
+        crowded = (charges.overcommit[cell] > 0) & (charges.charged[mine] > 0)
+        over = np.where(crowded, charges.overcommit[cell], 0.0).max(axis=1, initial=0.0)
+    if node_alive.min(initial=1.0) == 0:
+        gone = ((node_alive[cell] == 0) & (reserved[mine] > 0)).any(axis=1)
+    return over, gone
 
 
 def _metric_flags(
