@@ -46,7 +46,7 @@ _PLATFORM = (
         name="coredns",
         pool="general",
         replicas=(2, 2),
-        boxes=(Box("coredns", 0.1, 0.125, Load("day", (0.02, 0.12), (0.06, 0.09))),),
+        boxes=(Box("coredns", 0.2, 0.25, Load("day", (0.04, 0.24), (0.12, 0.18))),),
     ),
     Service(
         namespace="monitoring",
@@ -55,22 +55,22 @@ _PLATFORM = (
         pool="data",
         disk=200,
         boxes=(
-            Box("prometheus", 2, 16, Load("steady", (0.7, 1.1), (11, 14.5))),
-            Box("config-reloader", 0.05, 0.0625, Load("steady", (0.001, 0.003), (0.02, 0.03))),
+            Box("prometheus", 4, 32, Load("steady", (1.4, 2.2), (22, 29))),
+            Box("config-reloader", 0.1, 0.125, Load("steady", (0.002, 0.006), (0.04, 0.06))),
         ),
     ),
     Service(
         namespace="monitoring",
         name="grafana",
         pool="general",
-        boxes=(Box("grafana", 0.5, 1, Load("work", (0.02, 0.2), (0.3, 0.5))),),
+        boxes=(Box("grafana", 1, 2, Load("work", (0.04, 0.4), (0.6, 1))),),
     ),
     Service(
         namespace="ingress",
         name="ingress-nginx",
         pool="general",
         replicas=(2, 2),
-        boxes=(Box("controller", 0.5, 1, Load("day", (0.1, 0.6), (0.3, 0.6))),),
+        boxes=(Box("controller", 1, 2, Load("day", (0.2, 1.2), (0.6, 1.2))),),
     ),
 )
 
@@ -83,8 +83,8 @@ _SHOP = (
         rolls=((0, 10.1), *_AFTERNOONS),
         labels={"team": "storefront", "env": "prod"},
         boxes=(
-            Box("web", 1, 2, Load("day", (0.35, 0.9), (1.0, 1.7))),
-            Box("log-shipper", 0.05, 0.125, Load("day", (0.01, 0.05), (0.05, 0.08))),
+            Box("web", 2, 4, Load("day", (0.7, 1.8), (2, 3.4))),
+            Box("log-shipper", 0.1, 0.25, Load("day", (0.02, 0.1), (0.1, 0.16))),
         ),
     ),
     Service(
@@ -94,7 +94,7 @@ _SHOP = (
         replicas=(2, 2),
         rolls=((2, 11.5),),
         labels={"team": "team-storefront", "env": "prod"},
-        boxes=(Box("cart", 1, 2, Load("day", (0.2, 0.8), (0.9, 1.5))),),
+        boxes=(Box("cart", 2, 4, Load("day", (0.4, 1.6), (1.8, 3))),),
     ),
     Service(
         namespace="storefront",
@@ -102,7 +102,7 @@ _SHOP = (
         pool="spot",
         replicas=(2, 2),
         labels={"team": "storefront", "env": "prod"},
-        boxes=(Box("thumbnailer", 2, 3, Load("day", (0.3, 1.9), (1.2, 2.4))),),
+        boxes=(Box("thumbnailer", 4, 6, Load("day", (0.6, 3.8), (2.4, 4.8))),),
     ),
     Service(
         namespace="payments",
@@ -110,14 +110,14 @@ _SHOP = (
         pool="general",
         replicas=(5, 5),
         rolls=((2, 9.2),),
-        boxes=(Box("api", 4, 8, Load("day", (0.08, 0.24), (0.7, 0.9))),),
+        boxes=(Box("api", 8, 16, Load("day", (0.16, 0.48), (1.4, 1.8))),),
     ),
     Service(
         namespace="payments",
         name="ledger",
         pool="general",
         replicas=(2, 2),
-        boxes=(Box("ledger", 1, 2, Load("day", (0.3, 0.7), (1.1, 1.4))),),
+        boxes=(Box("ledger", 2, 4, Load("day", (0.6, 1.4), (2.2, 2.8))),),
     ),
     Batch(
         namespace="payments",
@@ -126,7 +126,7 @@ _SHOP = (
         pool="spot",
         hours=_NIGHTLY,
         parts=(
-            Part("", 1, (Box("run", 2, 4, Load("batch", (0.4, 1.9), (0.8, 3.4))),), minutes=38),
+            Part("", 1, (Box("run", 4, 8, Load("batch", (0.8, 3.8), (1.6, 6.8))),), minutes=38),
         ),
     ),
     Service(
@@ -134,14 +134,14 @@ _SHOP = (
         name="reports",
         pool="general",
         replicas=(2, 2),
-        boxes=(Box("jvm", 0.5, 2, None, limited=True),),
+        boxes=(Box("jvm", 1, 4, None, limited=True),),
     ),
     Service(
         namespace="sandbox",
         name="load-generator",
         pool="general",
         crowd=True,
-        boxes=(Box("k6", 0, 0, Load("burst", (0.01, 5.5), (0.1, 1.2))),),
+        boxes=(Box("k6", 0, 0, Load("burst", (0.02, 11), (0.2, 2.4))),),
     ),
 )
 
@@ -154,7 +154,7 @@ _SEARCH = (
         replicas=(2, 2),
         disk=500,
         rolls=((3, 5.5),),
-        boxes=(Box("opensearch", 2, 24, Load("day", (0.6, 1.9), (17, 22)), limited=True),),
+        boxes=(Box("opensearch", 4, 48, Load("day", (1.2, 3.8), (34, 44)), limited=True),),
     ),
     Service(
         namespace="search",
@@ -162,7 +162,7 @@ _SEARCH = (
         pool="general",
         replicas=(2, 5),
         rolls=_AFTERNOONS,
-        boxes=(Box("query", 1, 2, Load("day", (0.4, 1.1), (0.8, 1.4))),),
+        boxes=(Box("query", 2, 4, Load("day", (0.8, 2.2), (1.6, 2.8))),),
     ),
     Service(
         namespace="recommendations",
@@ -171,7 +171,7 @@ _SEARCH = (
         replicas=(2, 2),
         rolls=((4, 13.0),),
         pod_labels={"app.kubernetes.io/team": "recommendations"},
-        boxes=(Box("recs", 2, 6, Load("day", (0.5, 1.7), (3.5, 5.2))),),
+        boxes=(Box("recs", 4, 12, Load("day", (1, 3.4), (7, 10.4))),),
     ),
 )
 
@@ -184,14 +184,14 @@ _DATA = (
         replicas=(2, 2),
         disk=400,
         annotations={"example.com/owner": "data-platform"},
-        boxes=(Box("postgres", 2, 16, Load("day", (0.4, 1.5), (12, 14)), limited=True),),
+        boxes=(Box("postgres", 4, 32, Load("day", (0.8, 3), (24, 28)), limited=True),),
     ),
     Service(
         namespace="data",
         name="argo-controller",
         pool="general",
         labels={"team": "platform"},
-        boxes=(Box("controller", 0.25, 0.5, Load("steady", (0.02, 0.1), (0.2, 0.3))),),
+        boxes=(Box("controller", 0.5, 1, Load("steady", (0.04, 0.2), (0.4, 0.6))),),
     ),
     Batch(
         namespace="data",
@@ -202,19 +202,19 @@ _DATA = (
         pod_labels={"team": "data-platform"},
         parts=(
             Part(
-                "extract", 3, (Box("main", 3, 5, Load("batch", (1.0, 2.9), (1, 4.4))),), minutes=41
+                "extract", 3, (Box("main", 6, 10, Load("batch", (2, 5.8), (2, 8.8))),), minutes=41
             ),
             Part(
                 "transform",
                 2,
-                (Box("main", 4, 8, Load("batch", (1.8, 3.9), (3, 7.2))),),
+                (Box("main", 8, 16, Load("batch", (3.6, 7.8), (6, 14.4))),),
                 after=42,
                 minutes=55,
             ),
             Part(
                 "load",
                 1,
-                (Box("main", 1, 2, Load("batch", (0.2, 0.8), (0.5, 1.5))),),
+                (Box("main", 2, 4, Load("batch", (0.4, 1.6), (1, 3))),),
                 after=98,
                 minutes=17,
             ),
@@ -227,9 +227,7 @@ _DATA = (
         pool="spot",
         hours=_SIX_HOURLY,
         labels={"team": "data-platform"},
-        parts=(
-            Part("", 1, (Box("compact", 2, 4, Load("batch", (1, 2), (1, 3.8))),), minutes=52),
-        ),
+        parts=(Part("", 1, (Box("compact", 4, 8, Load("batch", (2, 4), (2, 7.6))),), minutes=52),),
     ),
 )
 
@@ -237,17 +235,17 @@ PROD = Site(
     name="prod",
     region="us-east-1",
     machines=(
-        Machine("ip-10-0-1-11.ec2.internal", "general", "m5.4xlarge", 16, 64, "us-east-1a"),
-        Machine("ip-10-0-2-24.ec2.internal", "general", "m5.4xlarge", 16, 64, "us-east-1b"),
-        Machine("ip-10-0-3-57.ec2.internal", "general", "m5.4xlarge", 16, 64, "us-east-1c"),
-        Machine("ip-10-0-1-80.ec2.internal", "data", "r5.4xlarge", 16, 128, "us-east-1a"),
-        Machine("ip-10-0-4-15.ec2.internal", "spot", "c5.4xlarge", 16, 32, "us-east-1b", spot=True),
+        Machine("ip-10-0-1-11.ec2.internal", "general", "m5.8xlarge", 32, 128, "us-east-1a"),
+        Machine("ip-10-0-2-24.ec2.internal", "general", "m5.8xlarge", 32, 128, "us-east-1b"),
+        Machine("ip-10-0-3-57.ec2.internal", "general", "m5.8xlarge", 32, 128, "us-east-1c"),
+        Machine("ip-10-0-1-80.ec2.internal", "data", "r5.8xlarge", 32, 256, "us-east-1a"),
+        Machine("ip-10-0-4-15.ec2.internal", "spot", "c5.9xlarge", 36, 72, "us-east-1b", spot=True),
         Machine(
-            "ip-10-0-4-92.ec2.internal", "spot", "c5.4xlarge", 16, 32, "us-east-1c", spot=True,
+            "ip-10-0-4-92.ec2.internal", "spot", "c5.9xlarge", 36, 72, "us-east-1c", spot=True,
             until=0.63,
         ),
         Machine(
-            "ip-10-0-5-33.ec2.internal", "spot", "c5.4xlarge", 16, 32, "us-east-1a", spot=True,
+            "ip-10-0-5-33.ec2.internal", "spot", "c5.9xlarge", 36, 72, "us-east-1a", spot=True,
             since=0.63,
         ),
     ),

@@ -197,9 +197,7 @@ def space(site: Site, namespace: Space, created: datetime) -> Doc:
     }
 
 
-def workload(
-    kind: str, metadata: Doc, *, replicas: int | None = None, done: bool = False
-) -> Doc:
+def workload(kind: str, metadata: Doc, *, replicas: int | None = None, done: bool = False) -> Doc:
     """Anything that owns pods; `replicas` None where the kind has none."""
     found: Doc = {"apiVersion": _API[kind], "kind": kind, "metadata": metadata}
     if replicas is not None and kind == "DaemonSet":
@@ -243,9 +241,7 @@ def pod(stay: Stay, phase: str, *, deletion: datetime | None = None) -> Doc:
         bound = format_instant(stay.scheduled)
         status |= {
             "startTime": bound,
-            "conditions": [
-                {"type": "PodScheduled", "status": "True", "lastTransitionTime": bound}
-            ],
+            "conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": bound}],
             "containerStatuses": [_status(stay, box, phase) for box in stay.boxes],
         }
     if stay.disk:

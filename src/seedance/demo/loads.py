@@ -25,6 +25,7 @@ _SATURDAY = 5
 _EPOCH_WEEKDAY = 3  # 1970-01-01 was a Thursday
 _OPEN, _CLOSE = 8.0, 18.5
 _CHECKPOINT_MINUTES = 25
+_WARM_UP_MS = 90_000
 _BURSTS = ((10.0, 11.0), (15.2, 16.4))
 
 
@@ -68,7 +69,8 @@ class Meters:
         """Cores used by meters `which` at instants `at` (meters × instants, ms)."""
         low, high = self.cpu[which, :1], self.cpu[which, 1:]
         wave = self._wave(which, at) + _NOISE * (self._noise(which, at) - 0.5)
-        return np.maximum(low + (high - low) * np.clip(wave, 0.0, 1.0), 0.0)
+        cores: FloatArray = low + (high - low) * np.clip(wave, 0.0, 1.0)
+        return cores
 
     def bytes(self, which: IntArray, at: IntArray) -> FloatArray:
         """Bytes of working set, whole pages; fills over half a day, and follows the load a bit."""
@@ -77,7 +79,8 @@ class Meters:
         filled = 1.0 - np.exp(-age / (HOUR_MS * 4.0))
         part = 0.65 * filled + 0.3 * self._wave(which, at) + 0.05 * self._noise(which, at)
         held = (low + (high - low) * np.clip(part, 0.0, 1.0)) * _GIB
-        return np.floor(held / _PAGE) * _PAGE
+        pages: FloatArray = np.floor(held / _PAGE) * _PAGE
+        return pages
 
     def _wave(self, which: IntArray, at: IntArray) -> FloatArray:
         wave = np.zeros(at.shape)
@@ -96,14 +99,15 @@ class Meters:
         mixed ^= mixed >> np.uint64(27)
         mixed *= np.uint64(0x94D049BB133111EB)
         mixed ^= mixed >> np.uint64(31)
-        return (mixed >> np.uint64(11)) * 2.0**-53
+        return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def day_of(at: IntArray) -> FloatArray:
     """How busy people keep the shop, 0 to 1: low at night, high at three in the afternoon."""
     hour = at % DAY_MS / HOUR_MS
     wave = np.exp(-(((hour - 15.0) / 4.6) ** 2)) + 0.35 * np.exp(-(((hour - 9.5) / 2.0) ** 2))
-    return np.minimum(wave, 1.0) * np.where(_weekend(at), _WEEKEND, 1.0)
+    busy: FloatArray = np.minimum(wave, 1.0) * np.where(_weekend(at), _WEEKEND, 1.0)
+    return busy
 
 
 def _weekend(at: IntArray) -> npt.NDArray[np.bool_]:
@@ -117,7 +121,7 @@ def _steady(at: IntArray, age: IntArray) -> FloatArray:
 
 def _day(at: IntArray, age: IntArray) -> FloatArray:
     """Follows the customers; a process that just began is busy with itself."""
-    return np.maximum(day_of(at), np.where(age < 90_000, 0.8, 0.0))
+    return np.maximum(day_of(at), np.where(age < _WARM_UP_MS, 0.8, 0.0))
 
 
 def _work(at: IntArray, age: IntArray) -> FloatArray:
@@ -134,18 +138,18 @@ def _hoard(at: IntArray, age: IntArray) -> FloatArray:
     return np.where(busy, _train(at, age), -1.0)
 
 
-def _train(at: IntArray, age: IntArray) -> FloatArray:
+def _train(_at: IntArray, age: IntArray) -> FloatArray:
     """Full speed, but for a pause at each checkpoint."""
     pause = age // 60_000 % _CHECKPOINT_MINUTES == _CHECKPOINT_MINUTES - 1
     return np.where(pause, 0.1, 0.88)
 
 
-def _batch(at: IntArray, age: IntArray) -> FloatArray:
+def _batch(_at: IntArray, age: IntArray) -> FloatArray:
     """Reads for some minutes, then computes."""
     return np.clip(0.15 + age / (HOUR_MS * 0.15), 0.0, 0.9)
 
 
-def _burst(at: IntArray, age: IntArray) -> FloatArray:
+def _burst(at: IntArray, _age: IntArray) -> FloatArray:
     """Nothing, but twice a day everything it can get."""
     hour = at % DAY_MS / HOUR_MS
     busy = np.zeros(at.shape, np.bool_)

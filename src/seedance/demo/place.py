@@ -71,7 +71,9 @@ def place(stays: Iterable[Stay], slots: Iterable[Slot]) -> list[Stay]:
         number += 1
         stay = replace(stay, node=chosen.machine.name)
         if chosen.until and (stay.end is None or stay.end > chosen.until):
-            heapq.heappush(waiting, (chosen.until + _SOON, number, stay.again(chosen.until + _SOON)))
+            heapq.heappush(
+                waiting, (chosen.until + _SOON, number, stay.again(chosen.until + _SOON))
+            )
             stay = replace(stay, end=chosen.until, finishes=False)
         chosen.take(stay, 1)
         if stay.end:

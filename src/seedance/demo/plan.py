@@ -253,9 +253,7 @@ class Plan:
         )
 
 
-def _replicas(
-    service: Service, begin: datetime, horizon: datetime
-) -> list[tuple[datetime, int]]:
+def _replicas(service: Service, begin: datetime, horizon: datetime) -> list[tuple[datetime, int]]:
     """(from, replicas) at each change; the first at `begin`."""
     low, high = service.replicas
     if low == high:

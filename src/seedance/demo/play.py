@@ -15,7 +15,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -37,8 +37,8 @@ from seedance.settings.fields import (
     KubernetesSettings,
     LogSettings,
     RetentionSettings,
-    SettleSettings,
     Settings,
+    SettleSettings,
     StoreSettings,
     WebSettings,
 )

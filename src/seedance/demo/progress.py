@@ -1,4 +1,4 @@
-"""How far the demo is: a bar on a terminal, a line per stage elsewhere; always on standard error."""
+"""How far the demo is, on standard error: a bar on a terminal, a line per stage elsewhere."""
 
 from __future__ import annotations
 

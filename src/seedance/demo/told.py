@@ -37,8 +37,9 @@ def report(ask: Ask, window: Window, *, days: int, url: str) -> Iterator[str]:
         yield ""
         yield from _told(number, waste, answer.currency, url)
     yield ""
-    yield f"Page       {url}{answer.links.page}"
-    yield f"Same table {_command(query, url)}"
+    yield f"Pages      {url}/?window=7d"
+    yield f"This table {url}{answer.links.page}"
+    yield f"           {_command(query, url)}"
 
 
 def table(answer: CostAnswer) -> list[str]:

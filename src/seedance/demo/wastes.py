@@ -94,7 +94,7 @@ def _held(ask: Ask, window: str) -> Iterator[Waste]:
                 f"{_where(item)}: holds GPUs while its processes sleep",
                 f"In {len(asleep)} hours they used less than {ASLEEP:.0%} of their cores and kept "
                 f"{gpu_hours:,.0f} GPU-hours from others.",
-                hourly,
+                replace(hourly, limit=_MOST),
             )
 
 

@@ -84,7 +84,7 @@ def _scene(site: Site, begin: datetime, now: datetime) -> Scene:
 
 
 def _slot(machine: Machine, begin: datetime, now: datetime) -> Slot:
-    """A machine in time; a spot node that comes later is there four minutes after its forerunner."""
+    """A machine in time; one that comes later does so four minutes after its forerunner left."""
     since = begin - _OLD
     if machine.since > 0:
         since = floor_minute(begin + (now - begin) * machine.since) + timedelta(minutes=4)
