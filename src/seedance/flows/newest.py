@@ -142,6 +142,8 @@ class Newest:
 
     def commit(self, sid: IntArray, ts: IntArray, bits: BitArray) -> None:
         """Remember samples that were taken."""
+        if not len(sid):
+            return
         order = np.lexsort((ts, sid))
         series, times, values = sid[order], ts[order], bits[order]
         last_of_each = np.flatnonzero(np.append(series[1:] != series[:-1], [True]))

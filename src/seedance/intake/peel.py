@@ -5,7 +5,7 @@ value is 0; a timestamp of this century in milliseconds has six bytes. Seen from
 series these are 18 or 9 bytes of a known look, so all series of a body are peeled in step: one
 round of array operations per sample of a series. This is a guess by looks: label bytes may
 happen to look like a sample. The caller makes it exact, since it believes the guess only where
-what remains is a key that it has read before.
+what remains is label fields and nothing else.
 """
 
 from __future__ import annotations
