@@ -83,6 +83,20 @@ def test_days_and_their_hours_give_the_same(store: Store) -> None:
     assert len(hourly.steps) == 48
 
 
+@pytest.mark.parametrize("idle", ["rows", "share", "hide"])
+def test_asked_again_the_answer_is_the_same(store: Store, idle: str) -> None:
+    fields = {"by": ("label:app",), "filters": ("namespace!:shop",), "idle": idle, "step": "day"}
+    first = ask(store, **fields)
+    kept = sum(len(ids) for ids in store.summed.values())
+    again = ask(store, **fields)
+    assert again == first
+    assert kept == sum(len(ids) for ids in store.summed.values()) > 0
+    whole = ask(store, **{**fields, "step": "none"})
+    both = [(one.total.cost or 0) + (one.hidden.cost or 0) for one in (whole, first)]
+    assert both[0] == both[1] == cost_of(*range(20))
+    assert whole.hidden.count == first.hidden.count
+
+
 def test_whole_days_are_read_from_the_day_sets(store: Store) -> None:
     window = Window(START, START + timedelta(days=2))
     plan = make_plan(store, [window], clusters=())

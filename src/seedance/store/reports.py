@@ -112,13 +112,15 @@ def cluster_names(store: Store) -> dict[str, str]:
 
 
 def _file(sums: Sums, row: Part) -> None:
-    sums.found, sums.left_out = row["found"], row["left_out"]
-    if row["level"] == 0:
-        sums.items.append(row)
-    elif not row["shown"]:
-        if row["level"] > 1:
+    sums.found = row["found"]
+    match row["level"], bool(row["shown"]):
+        case 0, True:
+            sums.items.append(row)
+        case 1, True:
+            sums.by_step.append(row)
+        case 2, True:
+            sums.totals.append(row)
+        case 2, False:
             sums.hidden.append(row)
-    elif row["level"] == 1:
-        sums.by_step.append(row)
-    else:
-        sums.totals.append(row)
+        case 3, False:
+            sums.left_out = row["left_out"]

@@ -110,6 +110,12 @@ class Store:
         self.retention = retention
         self._lock = lock
         self._closing = threading.Lock()
+        self.summed: dict[int, set[int]] = {}
+        """Settle ids whose sums `reportsums` holds in memory, by the shape of the question."""
+        self.summed_parts = 0
+        """How many parts those are, at most."""
+        self.summing = threading.Lock()
+        """Held while sums are kept: each set once for a shape."""
         self.written: dict[str, dict[int, int]] = {}
         """Ids of entities and prices that this process wrote, by table, with the day of it."""
         self.writing = threading.Lock()

@@ -1,51 +1,65 @@
 -- The one place where costs are added up.
 --   raw     rows of the three grains (report_rows.sql), whatever the window needs
 --   things  one row per step, entity, resource and price: entities are joined once, after grouping
---   keyed   the keys asked for, and whether the filters let the row through
---   parts   sums per key, resource and pool (where idle is shared: cluster, or cluster and node)
+--   parts   sums per key, resource and pool (where idle is shared: cluster, or cluster and node);
+--           what the filters leave out is one sum, with a count of its keys
+--   kept    the parts of settled sets that an earlier question of the same shape has left
 --   shared  each part's share of its pool's idle money: exact, by cumulative rounding
---   sums    per key and resource; per step and resource; per resource: shown and hidden apart
+--   sums    per key and resource (level 0), per step and resource (1), per resource (2), all (3);
+--           shown and hidden apart
 --   ranked  keys in order; a page is a range of ranks, totals always come along
+-- name: report_things
+SELECT bucket, entity, resource, price_id, reason,
+       sum(requested) AS t_requested, sumIf(used, covered > 0) AS t_used, sum(charged) AS t_charged,
+       sum(unused) AS t_unused, sum(covered) AS t_covered, sum(alive) AS t_alive, sum(known) AS t_known,
+       sumIf(used, known > 0) AS t_used_known, sum(picos) AS t_picos, sum(priced) AS t_priced,
+       sumIf(charged, NOT priced) AS t_unpriced, sum(unused_picos) AS t_unused_picos,
+       max(overcommit) AS t_overcommit, groupBitOr(flags) AS t_flags
+FROM (/*ROWS*/) GROUP BY bucket, entity, resource, price_id, reason
+
+-- The same where each entity has one row a set already: nothing to group.
+-- name: report_things_plain
+SELECT bucket, entity, resource, price_id, reason,
+       requested AS t_requested, if(covered > 0, used, 0) AS t_used, charged AS t_charged,
+       unused AS t_unused, covered AS t_covered, alive AS t_alive, known AS t_known,
+       if(known > 0, used, 0) AS t_used_known, picos AS t_picos, toUInt64(priced) AS t_priced,
+       if(priced, 0, charged) AS t_unpriced, unused_picos AS t_unused_picos,
+       overcommit AS t_overcommit, flags AS t_flags
+FROM (/*ROWS*/)
+
+-- name: report_parts
+SELECT bucket, keys, resource, shown, pool, kind = 'idle' AS is_idle, bears, any(why) AS p_why,
+       sumIf(t_requested, bears) AS p_requested, sum(t_used) AS p_used,
+       sumIf(t_charged, kind != 'idle') AS p_charged, sumIf(t_charged, kind = 'idle') AS p_idle,
+       sum(t_unused) AS p_unused, sumIf(t_covered, kind = 'container') AS p_covered,
+       sumIf(t_alive, kind = 'container') AS p_alive, sum(t_known) AS p_known,
+       sum(t_used_known) AS p_used_known, sum(t_picos) AS p_picos, sum(t_priced) AS p_priced,
+       sum(t_unpriced) AS p_unpriced, sum(t_unused_picos) AS p_unused_picos,
+       max(t_overcommit) AS p_overcommit, groupBitOr(t_flags) AS p_flags,
+       groupUniqArray(20)(price_id) AS p_prices,
+       groupUniqArrayIf(20)(toString(reason), reason != '') AS p_reasons,
+       groupUniqArray(20)(cluster) AS p_clusters, countIf(kind = '') AS p_strangers,
+       uniqExactStateIf(cityHash64(all_keys), NOT shown) AS p_left
+FROM (
+    SELECT things.*, who.kind AS kind, who.cluster AS cluster, who.kind IN ('container', 'pod') AS bears,
+           /*POOL*/ AS pool, /*KEYS*/ AS all_keys, /*WHY*/ AS why, /*SHOWN*/ AS shown,
+           if(shown, all_keys, CAST([], 'Array(String)')) AS keys
+    FROM (/*THINGS*/) AS things ANY LEFT JOIN (
+        SELECT entity, toString(kind) AS kind, toString(cluster) AS cluster, node/*COLUMNS*/ FROM entities
+    ) AS who ON things.entity = who.entity)
+GROUP BY bucket, keys, resource, shown, pool, is_idle, bears
+
 -- name: report_costs
 WITH
-raw AS (
-/*ROWS*/
-),
-things AS (
-    SELECT bucket, entity, resource, price_id, reason,
-           sum(requested) AS t_requested, sumIf(used, covered > 0) AS t_used, sum(charged) AS t_charged,
-           sum(unused) AS t_unused, sum(covered) AS t_covered, sum(alive) AS t_alive, sum(known) AS t_known,
-           sumIf(used, known > 0) AS t_used_known,
-           sum(picos) AS t_picos, sum(priced) AS t_priced, sumIf(charged, NOT priced) AS t_unpriced,
-           sum(unused_picos) AS t_unused_picos, max(overcommit) AS t_overcommit, groupBitOr(flags) AS t_flags
-    FROM raw GROUP BY bucket, entity, resource, price_id, reason
-),
-keyed AS (
-    SELECT things.*, who.kind AS kind, who.cluster AS cluster, who.kind IN ('container', 'pod') AS bears,
-           /*POOL*/ AS pool, /*KEYS*/ AS keys, /*WHY*/ AS why, /*SHOWN*/ AS shown
-    FROM things ANY LEFT JOIN (
-        SELECT entity, toString(kind) AS kind, toString(cluster) AS cluster, node/*COLUMNS*/ FROM entities
-    ) AS who ON things.entity = who.entity
-),
 parts AS (
-    SELECT bucket, keys, resource, shown, pool, kind = 'idle' AS is_idle, bears, any(why) AS p_why,
-           sumIf(t_requested, bears) AS p_requested, sum(t_used) AS p_used,
-           sumIf(t_charged, kind != 'idle') AS p_charged, sumIf(t_charged, kind = 'idle') AS p_idle,
-           sum(t_unused) AS p_unused, sumIf(t_covered, kind = 'container') AS p_covered,
-           sumIf(t_alive, kind = 'container') AS p_alive, sum(t_known) AS p_known,
-           sum(t_used_known) AS p_used_known, sum(t_picos) AS p_picos, sum(t_priced) AS p_priced,
-           sum(t_unpriced) AS p_unpriced, sum(t_unused_picos) AS p_unused_picos,
-           max(t_overcommit) AS p_overcommit, groupBitOr(t_flags) AS p_flags,
-           groupUniqArray(20)(price_id) AS p_prices, groupUniqArrayIf(20)(toString(reason), reason != '') AS p_reasons,
-           groupUniqArray(20)(cluster) AS p_clusters, countIf(kind = '') AS p_strangers
-    FROM keyed GROUP BY bucket, keys, resource, shown, pool, is_idle, bears
+/*PARTS*/
 ),
 shared AS (
     SELECT *, /*SHARE*/ AS p_share
     FROM parts
 ),
 sums AS (
-    SELECT grouping(keys) + grouping(bucket) AS level, bucket, keys, resource, shown, any(p_why) AS why,
+    SELECT grouping(keys) + grouping(bucket) + grouping(resource) AS level, bucket, keys, resource, shown, any(p_why) AS why,
            sum(p_requested) AS requested, sum(p_used) AS used, sum(p_charged) AS charged, sum(p_idle) AS idle,
            sum(p_unused) AS unused, sum(p_covered) AS covered, sum(p_alive) AS alive,
            sum(p_known) AS known, sum(p_used_known) AS used_known,
@@ -53,9 +67,10 @@ sums AS (
            sum(p_priced) AS priced, sum(p_unpriced) AS unpriced, sum(p_unused_picos) AS unused_picos,
            max(p_overcommit) AS overcommit, groupBitOr(p_flags) AS flags,
            arraySort(groupUniqArrayArray(20)(p_prices)) AS prices, arraySort(groupUniqArrayArray(20)(p_reasons)) AS reasons,
-           arraySort(groupUniqArrayArray(20)(p_clusters)) AS clusters, sum(p_strangers) AS strangers
+           arraySort(groupUniqArrayArray(20)(p_clusters)) AS clusters, sum(p_strangers) AS strangers,
+           uniqExactMerge(p_left) AS left_out
     FROM shared
-    GROUP BY GROUPING SETS ((bucket, keys, resource, shown), (bucket, resource, shown), (resource, shown))
+    GROUP BY GROUPING SETS ((bucket, keys, resource, shown), (bucket, resource, shown), (resource, shown), (shown))
 ),
 valued AS (
     SELECT *, /*SORT*/ AS sort_value FROM sums
@@ -63,7 +78,7 @@ valued AS (
 ranked AS (
     SELECT *, dense_rank() OVER (PARTITION BY level, shown ORDER BY /*ORDER*/) AS place FROM valued
 )
-SELECT *, maxIf(place, level = 0 AND shown) OVER () AS found, maxIf(place, level = 0 AND NOT shown) OVER () AS left_out
+SELECT *, maxIf(place, level = 0 AND shown) OVER () AS found
 FROM ranked
 QUALIFY level > 0 OR (shown AND place > {offset:UInt64} AND place <= {offset:UInt64} + {limit:UInt64})
 ORDER BY level DESC, shown DESC, place, bucket, resource

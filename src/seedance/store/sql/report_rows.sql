@@ -76,3 +76,4 @@ ON h.settle_id = m.settle_id AND h.entity = m.entity AND h.resource = m.resource
 ARRAY JOIN arrayFilter(i -> {cut_sets:Array(UInt64)}[i] = h.settle_id, arrayEnumerate({cut_sets:Array(UInt64)})) AS cut,
            arrayMap(i -> {cut_firsts:Array(UInt8)}[i], arrayFilter(i -> {cut_sets:Array(UInt64)}[i] = h.settle_id, arrayEnumerate({cut_sets:Array(UInt64)}))) AS cut_first,
            arrayMap(i -> {cut_lasts:Array(UInt8)}[i], arrayFilter(i -> {cut_sets:Array(UInt64)}[i] = h.settle_id, arrayEnumerate({cut_sets:Array(UInt64)}))) AS cut_last
+WHERE time_share > 0 -- what did not live in these minutes is not in the answer
