@@ -60,7 +60,10 @@ class Watched:
         """The page once its chart is drawn and nothing is loading."""
         self.page.wait_for_selector("html:not(.loading)")
         if self.page.locator("html.js #chart").count():
-            self.page.wait_for_selector("#chart[data-drawn]", timeout=10_000)
+            self.page.wait_for_function(
+                "() => { const { bars, drawn } = document.getElementById('chart').dataset;"
+                " return bars === drawn; }"
+            )
         return self.page
 
 

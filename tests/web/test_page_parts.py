@@ -10,10 +10,10 @@ from starlette.datastructures import QueryParams
 from browser.sampledesk import NOW, SampleDesk
 from seedance.facts.costquery import CostQuery
 from seedance.facts.errors import UsageError
-from seedance.web.pages import asked, chart, costs, figures, links, menus
+from seedance.web.pages import asked, chart, figures, links, menus
 from seedance.web.pages.figures import Money
 from seedance.web.pages.routes import local
-from seedance.web.pages.table import name_of, table
+from seedance.web.pages.table import table
 
 MINUS = "\u2212"
 NARROW = "\u202f"
@@ -75,7 +75,10 @@ def test_a_drill_pins_the_row_and_goes_one_step_down() -> None:
     assert links.drill(query, {"namespace": "ml"}) == (
         "/costs?window=30d&by=workload&filter=namespace:ml"
     )
-    assert links.drill(query, {"namespace": "__idle__"}) is None
+    assert links.drill(query, {"namespace": "__idle__"}) == (
+        "/costs?window=30d&by=node&filter=kind:idle"
+    )
+    assert links.drill(query, {"node": "a", "namespace": "__idle__"}) is None
     assert links.drill(replace(query, by=("container",)), {"container": "app"}) is None
 
 
@@ -134,10 +137,7 @@ def test_no_redirect_leads_elsewhere(target: str, *, kept: bool) -> None:
 def test_bars_of_a_step_add_up_to_the_whole(by: tuple[str, ...]) -> None:
     desk = SampleDesk()
     query = CostQuery(window="7d", by=by)
-    answer = desk.costs(query)
-    top = [(item, name_of(item)) for item in costs.top_items(answer, chart.COLOURS)]
-    drawn = chart.chart(desk, query, answer, top)
-    assert drawn is not None
+    drawn = chart.bars(desk, query)
     whole = desk.costs(replace(query, by=(), step="day"))
     for number, item in enumerate(whole.items):
         bars = sum((one.values[number] or Decimal(0) for one in drawn.series), Decimal(0))

@@ -28,6 +28,10 @@ PATHS = [
 ]
 
 
+def _amount(text: str) -> Decimal:
+    return Decimal(text.replace(",", ""))
+
+
 def text_of(html: str) -> str:
     """The words of a page."""
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
@@ -63,6 +67,28 @@ def test_page_and_api_show_the_same_figures(client: httpx2.Client) -> None:
     for item in answer["items"]:
         assert f"{Decimal(item['cost']):,.2f}" in page
     assert f"{Decimal(answer['total']['cost']):,.2f}" in page
+
+
+@pytest.mark.parametrize("by", ["cluster,namespace", "team", "node", "label:app", "resource"])
+def test_every_row_leads_to_its_own_arithmetic_and_its_own_rows(
+    client: httpx2.Client, by: str
+) -> None:
+    html = client.get(f"/costs?window=7d&by={by}", headers=HTML).text
+    rows = re.findall(
+        r'<span class="named">.*?(?:<a href="([^"]+)">)?[^<]*(?:</a>|</span>)</span></th>'
+        r'<td><a href="([^"]+)" title="[^"]*">([\d.,]+)</a>',
+        html,
+    )
+    assert len(rows) >= 3
+    for down, arithmetic, cost in rows:
+        page = text_of(client.get(arithmetic.replace("&amp;", "&"), headers=HTML).text)
+        figure = re.search(r"([\d.,]+) USD ", page)
+        assert figure, arithmetic
+        assert round(_amount(figure[1]), 2) == _amount(cost), arithmetic
+        if down:
+            below = text_of(client.get(down.replace("&amp;", "&"), headers=HTML).text)
+            figures = {round(_amount(text), 2) for text in re.findall(r" ([\d,]+\.\d+) ", below)}
+            assert _amount(cost) in figures, down
 
 
 def test_every_flag_and_reason_of_a_page_has_its_sentence_in_the_text(

@@ -57,6 +57,8 @@ _ROWS = {
         "Charged to a pod, but nothing that was asked for names its owner.",
         "Label the pod, its workload or its namespace, or add a key to the OwnershipRules.",
     ),
+    "key:unset": Phrase("Not set", "The label or annotation is not set."),
+    "key:none": Phrase("No {what}", "Charged, but nothing names it."),
     "key:__hidden__": Phrase(
         "Hidden by the filter",
         "What the filter leaves out. Shown so that the parts add up to the total.",

@@ -92,6 +92,7 @@ _STATUS = {
     "recorder:log_damage": Phrase("Damage in the log", ""),
     "manifests:books": Phrase("Price books", ""),
     "manifests:rules": Phrase("Ownership rules", ""),
+    "manifests:currency": Phrase("Currency", ""),
     "manifests:fingerprint": Phrase("Fingerprint", ""),
     "hint:cluster": Phrase(
         "Watch a cluster",

@@ -4,6 +4,8 @@ Two questions make a chart: the keys on the table's top and the kinds of rows, e
 (with a step, a limit counts keys, and each key brings all of its steps). What the top rows leave
 over is one series, so the bars add up to the whole. A step that was never settled is None, drawn
 hatched, never 0.
+
+The script asks for them after the first paint, so the page itself waits for its table only.
 """
 
 from __future__ import annotations
@@ -17,13 +19,13 @@ from zoneinfo import ZoneInfo
 
 from seedance.facts import words
 from seedance.facts.costquery import CostQuery
-from seedance.facts.errors import NoDataError
 from seedance.facts.window import Window, floor_hour
-from seedance.facts.windowwords import midnight
-from seedance.flows.answers import CostAnswer, CostItem
+from seedance.facts.windowwords import midnight, parse_window
+from seedance.flows.answers import CostItem
 from seedance.web.pages.desk import Desk
-from seedance.web.pages.links import is_aside
+from seedance.web.pages.links import is_aside, shown_keys
 
+PATH = "/costs/bars"
 COLOURS = 6
 """How many rows get a colour of their own; the rest is one grey series."""
 
@@ -31,6 +33,8 @@ _ASIDE = {"idle": "idle", "system": "system", "unattributed": "unattributed"}
 _STEPS = ((3, "5m"), (50, "hour"), (24 * 70, "day"), (24 * 400, "week"))
 _CHARGED = ("container", "pod")
 _KEYS = COLOURS + len(_ASIDE)
+_DUST = Decimal("0.000001")
+"""Less than this left over is the rounding of a reader's own sums, not a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,6 @@ class Chart:
     labels: list[str]
     series: list[Series]
     unit: str
-    step: str
-    provisional: bool
     caption: str
 
     def data(self) -> str:
@@ -60,7 +62,6 @@ class Chart:
                 "labels": self.labels,
                 "unit": self.unit,
                 "title": self.caption,
-                "provisional": self.provisional,
                 "series": [
                     {
                         "name": item.name,
@@ -75,50 +76,55 @@ class Chart:
         )
 
 
-def step_of(window: Window) -> str:
-    """The step that gives a readable number of bars."""
-    hours = window.seconds / 3600
+def step_of(query: CostQuery, now: datetime) -> str:
+    """The step that was asked for, else one that gives a readable number of bars."""
+    if query.step != "none":
+        return query.step
+    hours = parse_window(query.window, now=now, zone=query.zone).seconds / 3600
     return next((step for limit, step in _STEPS if hours <= limit), "month")
 
 
-def chart(
-    desk: Desk, query: CostQuery, answer: CostAnswer, named: Sequence[tuple[CostItem, str]]
-) -> Chart | None:
-    """The chart above a table whose coloured rows are `named`; None where nothing is settled."""
-    window = Window(answer.window.start, answer.window.end)
-    step = query.step if query.step != "none" else step_of(window)
-    over = replace(query, step=step, limit=_KEYS, offset=0)
-    try:
-        kinds = desk.costs(replace(over, by=("kind",), sort="-cost"))
-        tops = desk.costs(over)
-    except NoDataError:
-        return None
-    if query.by in {("kind",), ()}:
-        named = ()
+def bars_url(query: CostQuery) -> str:
+    """Where the script finds the values of the chart above the table of `query`."""
+    return replace(query, sort="-cost", offset=0).url(PATH)
+
+
+def bars(desk: Desk, query: CostQuery) -> Chart:
+    """Asks for the top keys and for the kinds of rows, each step by step.
+
+    Raises:
+        NoDataError: nothing is settled in the window.
+    """
+    step = step_of(query, desk.now())
+    over = replace(query, step=step, sort="-cost", limit=_KEYS, offset=0)
+    kinds = desk.costs(replace(over, by=("kind",)))
+    tops = desk.costs(over) if query.by not in {("kind",), ()} else None
+    window = Window(kinds.window.start, kinds.window.end)
     starts = _starts(window, step, query.zone, kinds.items)
-    series = [*_named(named, query.by, tops.items, starts)]
+    series = [*_named(tops.items, query.by, starts)] if tops else []
     rest = _rest(kinds.items, series, starts)
-    series += [rest] if any(rest.values) else []
+    series += [rest] if any(value and value > _DUST for value in rest.values) else []
     series += _aside(kinds.items, starts)
     labels = [_label(at, step, query.zone) for at in starts]
-    caption = f"{answer.currency} {_per(step)}, {query.zone}"
-    return Chart(labels, series, answer.currency, step, answer.provisional, caption)
+    caption = f"{kinds.currency} {_per(step)}, {query.zone}"
+    return Chart(labels, series, kinds.currency, caption)
 
 
 def _named(
-    named: Sequence[tuple[CostItem, str]],
-    by: Sequence[str],
-    items: Iterable[CostItem],
-    starts: Sequence[datetime],
+    items: Iterable[CostItem], by: Sequence[str], starts: Sequence[datetime]
 ) -> Iterable[Series]:
     found: dict[tuple[str, ...], dict[datetime, Decimal]] = {}
+    names: list[str] = []
     for item in items:
-        if item.start is not None and not is_aside(item.keys):
-            place = found.setdefault(_key(item, by), {})
-            place[item.start] = item.cost or Decimal(0)
-    for number, (item, name) in enumerate(named):
-        values = found.get(_key(item, by), {})
-        yield Series(name, f"s{number}", [values.get(at) for at in starts])
+        if item.start is None or is_aside(item.keys):
+            continue
+        key = tuple(item.keys.get(name, "") for name in by)
+        if key not in found:
+            names.append(shown_keys(item.keys))
+        found.setdefault(key, {})[item.start] = item.cost or Decimal(0)
+    for number, (name, values) in enumerate(zip(names, found.values(), strict=True)):
+        if number < COLOURS:
+            yield Series(name, f"s{number}", [values.get(at) for at in starts])
 
 
 def _rest(items: Iterable[CostItem], named: Sequence[Series], starts: Sequence[datetime]) -> Series:
@@ -148,10 +154,6 @@ def _sums(items: Iterable[CostItem], kinds: Sequence[str]) -> Mapping[datetime, 
         if item.start is not None and kind in kinds:
             sums[item.start] = sums.get(item.start, Decimal(0)) + (item.cost or Decimal(0))
     return sums
-
-
-def _key(item: CostItem, by: Sequence[str]) -> tuple[str, ...]:
-    return tuple(item.keys.get(name, "") for name in by)
 
 
 def _starts(window: Window, step: str, zone: str, items: Iterable[CostItem]) -> Sequence[datetime]:

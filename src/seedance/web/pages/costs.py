@@ -15,11 +15,13 @@ from seedance.web.pages import chart as charts
 from seedance.web.pages import figures, links, menus, sentences
 from seedance.web.pages.desk import Desk
 from seedance.web.pages.figures import Money
-from seedance.web.pages.table import Table, name_of, table
+from seedance.web.pages.table import Table, table
 
 BY = ("namespace",)
 WINDOW = "7d"
 PATH = "/costs"
+_WORTH_SAYING = Decimal("0.001")
+"""The part of a total that is worth a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class CostsPage:
 
     query: CostQuery
     lead: Markup
-    chart: charts.Chart | None
+    bars: str
     table: Table
     pager: Pager
     crumbs: list[links.Link]
@@ -50,7 +52,7 @@ class CostsPage:
 def costs_page(
     desk: Desk, query: CostQuery, *, chosen: bool = True
 ) -> tuple[CostsPage, CostAnswer]:
-    """Asks for the table, then for the chart of its top rows.
+    """Asks for the table.
 
     Where nobody chose the grouping and there are several clusters, namespaces of the same name
     are told apart by their cluster.
@@ -59,15 +61,12 @@ def costs_page(
     if not chosen and len({name for item in answer.items for name in item.clusters}) > 1:
         query = replace(query, by=("cluster", *query.by))
         answer = desk.costs(query)
-    charged = [item for item in answer.items if not links.is_aside(item.keys)]
-    named = [(item, name_of(item)) for item in charged[: charts.COLOURS]]
     first = query.offset == 0 and query.sort == "-cost"
-    drawn = charts.chart(desk, query, answer, named if first else [])
     page = CostsPage(
         query=query,
         lead=lead(query, answer),
-        chart=drawn,
-        table=table(query, answer, colours=charts.COLOURS if first and drawn else 0),
+        bars=charts.bars_url(query) if answer.items else "",
+        table=table(query, answer, colours=charts.COLOURS if first else 0),
         pager=pager(query, answer),
         crumbs=links.crumbs(query),
         notes=answer.notes,
@@ -111,7 +110,7 @@ def subject(query: CostQuery) -> Markup:
     ]
     if pinned and len(pinned[-1].values) == 1:
         kind, _, key = pinned[-1].dimension.partition(":")
-        value = links.shown_value(pinned[-1].values[0])
+        value = links.shown_value(pinned[-1].dimension, pinned[-1].values[0])
         name = f"{words.name(f'dimension:{kind}')} {key}".strip()
         return Markup("{} <b>{}</b>").format(name, value)
     code = "page:filtered" if query.filters else "page:everything"
@@ -138,7 +137,7 @@ def _owing(query: CostQuery, answer: CostAnswer, money: Money) -> Markup | None:
         (item.cost or Decimal(0) for item in answer.items if UNATTRIBUTED in item.keys.values()),
         Decimal(0),
     )
-    if not owing:
+    if not answer.total.cost or owing / answer.total.cost < _WORTH_SAYING:
         return None
     filters = (*query.filters, "kind:unattributed")
     href = links.at(query, by=("node",), filters=filters).url(PATH)

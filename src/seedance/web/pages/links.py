@@ -11,7 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from seedance.facts import words
-from seedance.facts.costquery import IDLE, SYSTEM, UNALLOCATED, UNATTRIBUTED, CostQuery
+from seedance.facts.costquery import (
+    IDLE,
+    KEYED,
+    SYSTEM,
+    UNALLOCATED,
+    UNATTRIBUTED,
+    CostQuery,
+)
 from seedance.facts.errors import UsageError
 from seedance.facts.filters import Comparison, parse_filters, quote_value
 
@@ -59,8 +66,11 @@ def pinned(query: CostQuery, keys: Mapping[str, str]) -> tuple[str, ...]:
 
 def drill(query: CostQuery, keys: Mapping[str, str]) -> str | None:
     """The URL one step below the row, or None where nothing is below."""
-    if not keys or any(value in ASIDE for value in keys.values()):
+    if not keys:
         return None
+    special = is_aside(keys)
+    if special:
+        return _places(query, keys, special)
     last = query.by[-1]
     below = _NEXT.get(last.partition(":")[0], "namespace")
     if last == _LEAF or (last == "resource" and _LEAF in query.by):
@@ -69,6 +79,15 @@ def drill(query: CostQuery, keys: Mapping[str, str]) -> str | None:
     while below in fixed and below != _LEAF:
         below = _NEXT[below]
     return at(query, by=(below,), filters=pinned(query, keys)).url("/costs")
+
+
+def _places(query: CostQuery, keys: Mapping[str, str], special: str) -> str | None:
+    """Below what no pod is behind: the nodes it is on."""
+    if "node" in keys:
+        return None
+    known = {name: value for name, value in keys.items() if value not in ASIDE}
+    filters = pinned(query, {**known, "kind": special.strip("_")})
+    return at(query, by=("node",), filters=filters).url("/costs")
 
 
 def computed(query: CostQuery, keys: Mapping[str, str]) -> str:
@@ -99,7 +118,7 @@ def crumbs(query: CostQuery) -> list[Link]:
     for text in query.filters:
         kept.append(text)
         steps += [
-            (item.dimension, shown_value(item.values[0]), tuple(kept))
+            (item.dimension, shown_value(item.dimension, item.values[0]), tuple(kept))
             for item in _one(text)
             if item.dimension in PATH and item.operator == "equals" and not item.negated
         ]
@@ -158,7 +177,19 @@ def is_unowned(keys: Mapping[str, str]) -> bool:
     return UNALLOCATED in keys.values()
 
 
-def shown_value(value: str) -> str:
-    """A value as people read it: special keys by their names."""
-    special = value.startswith("__") or not value
-    return words.name(f"key:{value or UNALLOCATED}") if special else value
+def shown_value(dimension: str, value: str) -> str:
+    """A value as people read it: `Idle` for `__idle__`, `No team` where there is none."""
+    if value in ASIDE:
+        return words.name(f"key:{value}")
+    if value and value != UNALLOCATED:
+        return value
+    kind = dimension.partition(":")[0]
+    if kind in KEYED:
+        return words.name("key:unset")
+    return words.name("key:none").format(what=words.name(f"dimension:{kind}").lower())
+
+
+def shown_keys(keys: Mapping[str, str]) -> str:
+    """A row's values in order, special ones once: `prod / Idle`."""
+    found = dict.fromkeys(shown_value(name, value) for name, value in keys.items())
+    return " / ".join(found) or words.name("page:everything")

@@ -16,7 +16,7 @@ from seedance.web.pages import figures, links, menus, sentences
 from seedance.web.pages.asked import PAGE_ROWS
 from seedance.web.pages.desk import Desk
 from seedance.web.pages.figures import Money
-from seedance.web.pages.table import Table, name_of, table
+from seedance.web.pages.table import Table, table
 
 WINDOW = "month"
 PATH = "/"
@@ -55,7 +55,7 @@ class OverviewPage:
     query: CostQuery
     lead: Markup
     figures: list[Figure]
-    chart: charts.Chart | None
+    bars: str
     table: Table
     group: str
     costs_href: str
@@ -64,19 +64,17 @@ class OverviewPage:
 
 
 def overview(desk: Desk, query: CostQuery) -> tuple[OverviewPage, CostAnswer]:
-    """Asks for the owners, their bars over time and the largest wastes."""
+    """Asks for the owners and for the largest wastes."""
     query = replace(query, sort="-cost", offset=0, limit=PAGE_ROWS, step="none")
     answer, query = _owners(desk, query)
     answer = folded(answer)
-    top = costs_page.top_items(answer, charts.COLOURS)
-    drawn = charts.chart(desk, query, answer, [(item, name_of(item)) for item in top])
     money = Money.of(answer.currency, [answer.total.cost])
     page = OverviewPage(
         query=query,
         lead=sentences.join(costs_page.lead(query, answer), _top(query, answer)),
         figures=headline(query, answer, money),
-        chart=drawn,
-        table=table(query, answer, colours=charts.COLOURS if drawn else 0),
+        bars=charts.bars_url(query) if answer.items else "",
+        table=table(query, answer, colours=charts.COLOURS),
         group=menus.group_name(answer.by),
         costs_href=replace(query, limit=PAGE_ROWS).url(costs_page.PATH),
         wastes=wastes(desk, query, money),
@@ -127,7 +125,7 @@ def _top(query: CostQuery, answer: CostAnswer) -> Markup | None:
 
 
 def _named(query: CostQuery, item: CostItem) -> Markup:
-    return sentences.figure(name_of(item), links.drill(query, item.keys))
+    return sentences.figure(links.shown_keys(item.keys), links.drill(query, item.keys))
 
 
 def headline(query: CostQuery, answer: CostAnswer, money: Money) -> list[Figure]:

@@ -84,18 +84,28 @@ class Renderer:
         """The page as HTML; 304 where the reader has this very page already."""
         look = Look.of(request)
         body = self.env.get_template(template).render(look=look, path=request.url.path, **values)
-        data = body.encode()
-        tag = f'"{hashlib.blake2b(data, digest_size=12).hexdigest()}"'
-        headers = {**HEADERS, "ETag": tag}
-        if status == Response().status_code and tag in _tags(request):
-            return Response(status_code=304, headers=headers)
-        return Response(data, status, headers, media_type="text/html; charset=utf-8")
+        return tagged(request, body.encode(), status=status)
 
 
 @cache
 def renderer() -> Renderer:
     """The renderer over the files that came with the program: read once, never changed."""
     return Renderer(Assets())
+
+
+def tagged(
+    request: Request,
+    data: bytes,
+    *,
+    status: int = 200,
+    media_type: str = "text/html; charset=utf-8",
+) -> Response:
+    """`data` with the pages' headers and its ETag, or 304 where the reader has it already."""
+    tag = f'"{hashlib.blake2b(data, digest_size=12).hexdigest()}"'
+    headers = {**HEADERS, "ETag": tag}
+    if status == Response().status_code and tag in _tags(request):
+        return Response(status_code=304, headers=headers)
+    return Response(data, status, headers, media_type=media_type)
 
 
 def _tags(request: Request) -> list[str]:

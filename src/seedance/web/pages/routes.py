@@ -25,9 +25,19 @@ from seedance.facts.windowwords import parse_window
 from seedance.flows.answers import CostAnswer
 from seedance.web.auth import session_key
 from seedance.web.context import AppContext
-from seedance.web.pages import asked, computed, costs, figures, inventory, links, menus, overview
+from seedance.web.pages import (
+    asked,
+    chart,
+    computed,
+    costs,
+    figures,
+    inventory,
+    links,
+    menus,
+    overview,
+)
 from seedance.web.pages.desk import Desk, ServerDesk
-from seedance.web.pages.render import DENSITIES, THEMES, renderer
+from seedance.web.pages.render import DENSITIES, THEMES, renderer, tagged
 from seedance.web.pages.shell import STATUS_PATH, Freshness, freshness_of, shell_of
 from seedance.web.pages.status import status_page
 from seedance.web.pages.table import context_of
@@ -54,6 +64,13 @@ class Pages:
         """`/costs`: the table and its bars."""
         ask = partial(costs.costs_page, chosen="by" in request.query_params)
         return self._answered(request, "costs.html", ask, costs.WINDOW, "namespace")
+
+    def bars(self, request: Request) -> Response:
+        """`/costs/bars`: the values of a chart, as JSON for the page's own script."""
+        params = request.query_params
+        query = asked.query_of(params, window=costs.WINDOW, by=costs.BY, zone=self.context.zone)
+        data = chart.bars(self.desk_of(request), query).data()
+        return tagged(request, data.encode(), media_type="application/json")
 
     def computed(self, request: Request) -> Response:
         """`/costs/computed`: how a figure came about."""
@@ -166,9 +183,9 @@ class Pages:
             page, answer = ask(desk, query)
         except (NoDataError, UsageError) as error:
             return self._stuck(request, query, error)
-        drawn = getattr(page, "chart", None)
         query = getattr(page, "query", query)
-        shared = self._shared(request, query, answer, step=drawn.step if drawn else "")
+        step = chart.step_of(query, desk.now()) if hasattr(page, "bars") else ""
+        shared = self._shared(request, query, answer, step=step)
         fresh = freshness_of(answer, desk.now())
         return self.renderer.page(request, template, page=page, freshness=fresh, **shared)
 
@@ -218,6 +235,7 @@ def router(context: AppContext, desk_of: DeskOf | None = None) -> APIRouter:
     gets = {
         overview.PATH: pages.overview,
         costs.PATH: pages.costs,
+        chart.PATH: pages.bars,
         computed.PATH: pages.computed,
         inventory.PATH: pages.inventory,
         STATUS_PATH: pages.status,

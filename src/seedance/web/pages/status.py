@@ -25,6 +25,7 @@ _HIDDEN = frozenset(
 )
 _LATE_SECONDS = 600
 _NODES = 100
+_DIGEST = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +144,16 @@ def _facts(group: str, account: Mapping[str, Any], zone: str) -> list[Fact]:
         if name in _HIDDEN or isinstance(value, Mapping) or value in (None, "", []):
             continue
         phrase = words.phrase(f"{group}:{name}")
-        text = figures.byte_size(value) if name.endswith("_bytes") else _text(value, zone)
-        found.append(Fact(phrase.name.replace("_", " "), text, phrase.sentence))
+        found.append(
+            Fact(phrase.name.replace("_", " "), _shown(name, value, zone), phrase.sentence)
+        )
     return found
+
+
+def _shown(name: str, value: Any, zone: str) -> str:
+    if name.endswith("_bytes"):
+        return figures.byte_size(value)
+    return str(value)[:_DIGEST] if name == "fingerprint" else _text(value, zone)
 
 
 def _rejected(account: Mapping[str, Any]) -> list[Fact]:

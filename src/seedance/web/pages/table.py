@@ -107,15 +107,6 @@ def table(query: CostQuery, answer: CostAnswer, *, colours: int = 0) -> Table:
     )
 
 
-def name_of(item: CostItem) -> str:
-    """What a row is called: its values in order, special keys by their names."""
-    special = links.is_aside(item.keys)
-    if special:
-        return words.name(f"key:{special}")
-    found = [links.shown_value(value) for value in item.keys.values()]
-    return " / ".join(found) or words.name("page:everything")
-
-
 def context_of(answer: CostAnswer) -> str:
     """What holds for every number of a view: window, freshness, mark. For tips and captions."""
     parts = [menus.described(answer)]
@@ -153,7 +144,7 @@ class _Maker:
         share = _ratio(item.cost, self.whole)
         aside = bool(links.is_aside(item.keys))
         return Row(
-            name=name_of(item),
+            name=links.shown_keys(item.keys),
             look=look,
             href=links.drill(self.query, item.keys),
             cost=self.money.cell(item.cost),

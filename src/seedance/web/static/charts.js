@@ -1,4 +1,4 @@
-// Draws the chart of a page with ECharts, loaded when first needed. Colours are the page's own
+// Draws the chart of a page with ECharts; values and library are loaded after the first paint. Colours are the page's own
 // custom properties, read through a probe, so light and dark need nothing here. Idle is hatched,
 // unattributed is outlined, and a step that was never settled is hatched from top to bottom.
 "use strict";
@@ -141,6 +141,16 @@
     };
   }
 
+  // The values come after the first paint; until new ones are here the old bars stay.
+  let shown = null;
+  async function values(source) {
+    if (shown?.source !== source) {
+      const response = await fetch(source, { headers: { accept: "application/json" } });
+      shown = { source, data: response.ok ? await response.json() : null };
+    }
+    return shown.data;
+  }
+
   async function draw() {
     const place = document.getElementById("chart");
     if (!place) {
@@ -148,14 +158,18 @@
       chart = null;
       return;
     }
-    await load();
+    const source = place.dataset.bars;
+    const [data] = await Promise.all([values(source).catch(() => null), load()]);
+    if (place !== document.getElementById("chart") || source !== place.dataset.bars) return;
+    place.closest("figure").hidden = !data?.labels.length;
+    if (!data?.labels.length) return;
     if (chart && chart.getDom() !== place) {
       chart.dispose();
       chart = null;
     }
     chart ??= window.echarts.init(place, null, { renderer: "canvas" });
-    chart.setOption(option(JSON.parse(place.dataset.chart)), { notMerge: true });
-    place.dataset.drawn = "yes";
+    chart.setOption(option(data), { notMerge: true });
+    place.dataset.drawn = source;
   }
 
   addEventListener("resize", () => chart?.resize());
