@@ -23,7 +23,8 @@ WHERE settle_id IN {hour_ids:Array(UInt64)}
 
 -- Minutes [first, last) of an hour. A row's money up to minute m is its hour's money times its
 -- share of the hour's weight up to m, rounded half-even; the part is the difference of two such,
--- so adjacent windows add up exactly. A row without minutes or weight is cut by time.
+-- so adjacent windows add up exactly. A row without minutes or weight is cut by time; one that did
+-- not live in these minutes is left out.
 -- name: report_minute_rows
 WITH
     arrayResize(m.c, 60, 0.) AS weight,
@@ -76,4 +77,4 @@ ON h.settle_id = m.settle_id AND h.entity = m.entity AND h.resource = m.resource
 ARRAY JOIN arrayFilter(i -> {cut_sets:Array(UInt64)}[i] = h.settle_id, arrayEnumerate({cut_sets:Array(UInt64)})) AS cut,
            arrayMap(i -> {cut_firsts:Array(UInt8)}[i], arrayFilter(i -> {cut_sets:Array(UInt64)}[i] = h.settle_id, arrayEnumerate({cut_sets:Array(UInt64)}))) AS cut_first,
            arrayMap(i -> {cut_lasts:Array(UInt8)}[i], arrayFilter(i -> {cut_sets:Array(UInt64)}[i] = h.settle_id, arrayEnumerate({cut_sets:Array(UInt64)}))) AS cut_last
-WHERE time_share > 0 -- what did not live in these minutes is not in the answer
+WHERE time_share > 0
