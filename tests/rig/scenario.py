@@ -60,6 +60,8 @@ def run_it(network: Network, folder: Path) -> Iterator[Run]:
         window = f"{oracle.start:%Y-%m-%dT%H:%M:00Z},{end:%Y-%m-%dT%H:%M:00Z}"
         _say("waiting until the window is settled")
         _wait_settled(product, window, end + timedelta(seconds=KUBELET_SECONDS + 5))
+        missed = {name: recorder.settle() for name, recorder in recorders.items()}
+        _say(f"the witness had missed {missed}")
         oracle.add_cluster("east", recorders["east"], scrape=SCRAPE_SECONDS)
         oracle.add_cluster("west", recorders["west"], scrape=KUBELET_SECONDS)
         yield Run(product, oracle, window)
@@ -67,6 +69,8 @@ def run_it(network: Network, folder: Path) -> Iterator[Run]:
 
 def _live(planes: dict[str, ControlPlane], product: Product) -> None:
     """Parts 1 to 5."""
+    eventually(lambda: product.status_of("/readyz") == 200, "both are watched", seconds=60)
+    time.sleep(1.1)  # a node's creationTimestamp is cut to the second, and must lie after that
     east, west = World(planes["east"].api, EAST), World(planes["west"].api, WEST, shift=3)
     _say("making two clusters full of pods")
     west.populate()

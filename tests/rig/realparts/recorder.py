@@ -54,6 +54,22 @@ class Recorder:
         """Record no more; the threads end with their next event or with the process."""
         self._stop.set()
 
+    def settle(self) -> int:
+        """List once more and note what a watch may have missed around a gap; how many that were.
+
+        What an API server says now is the truth about the objects that are there.
+        """
+        missed = 0
+        for kind, path in PATHS.items():
+            known = self.of(kind)
+            for raw in self.api.get(path)["items"]:
+                seen = known.get(raw["metadata"]["uid"], [])
+                newest = seen[-1].raw["metadata"]["resourceVersion"] if seen else ""
+                if int(newest or 0) < int(raw["metadata"]["resourceVersion"]):
+                    self._note(kind, "MODIFIED", raw)
+                    missed += 1
+        return missed
+
     def of(self, kind: str) -> dict[str, list[Sight]]:
         """Uid → sights of one kind, as far as they are known now."""
         with self._lock:
@@ -73,6 +89,8 @@ class Recorder:
             except ApiError as error:
                 if error.status == 410:
                     version = self._list_again(kind, path)
+                else:
+                    time.sleep(0.1)
             except OSError:
                 time.sleep(0.1)
 
