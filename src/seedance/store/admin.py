@@ -35,6 +35,8 @@ TABLES = (
 
 _MANIFEST = "backup.json"
 _LOCK = "store.lock"
+_OF_THE_PROCESS = frozenset({_LOCK, "tokens.lock", "server.json", "admin.token"})
+"""Files of the process that runs; `admin.token` is a secret as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +181,10 @@ def _cleared(folder: Path) -> None:
 
 
 def _copy_files(source: Path, target: Path) -> None:
-    """The small files beside the tables (tokens), with their modes; the lock stays."""
+    """The small files beside the tables (hashed tokens), with their modes."""
     target.mkdir(mode=0o700, exist_ok=True)
     for entry in source.iterdir():
-        if entry.is_file() and entry.name != _LOCK:
+        if entry.is_file() and entry.name not in _OF_THE_PROCESS:
             shutil.copy2(entry, target / entry.name)
 
 
