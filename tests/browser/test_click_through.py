@@ -57,6 +57,16 @@ def test_window_stays_while_drilling_and_across_pages(open_page: Open) -> None:
     assert parse_qs(urlsplit(page.url).query)["window"] == ["30d"]
 
 
+def test_a_bar_leads_to_the_rows_of_its_day(open_page: Open) -> None:
+    watched = open_page()
+    page = watched.go("/costs?by=namespace")
+    box = page.locator("#chart").bounding_box()
+    assert box
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] - 60)
+    expect(page.locator(".context")).to_contain_text("27 Nov 2026 (UTC)")
+    assert "by=namespace" in page.url
+
+
 def test_a_filter_is_added_shown_and_removed(open_page: Open) -> None:
     watched = open_page()
     page = watched.go("/costs")

@@ -1,7 +1,7 @@
 """Parts of pages on their own: figures, links, what a URL asks for, chart values."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -13,6 +13,7 @@ from seedance.facts.errors import UsageError
 from seedance.web.pages import asked, chart, figures, links, menus
 from seedance.web.pages.figures import Money
 from seedance.web.pages.routes import local
+from seedance.web.pages.shell import freshness_of
 from seedance.web.pages.table import table
 
 MINUS = "\u2212"
@@ -154,6 +155,15 @@ def test_rows_and_rest_and_hidden_add_up_to_the_total() -> None:
     left, hidden, total = (Decimal((row.cost or "").replace(",", "")) for row in made.sums)
     assert shown == pytest.approx(left, abs=Decimal("0.03"))
     assert left + hidden == pytest.approx(total, abs=Decimal("0.03"))
+
+
+def test_figures_that_end_too_early_are_called_stale() -> None:
+    desk = SampleDesk()
+    query = CostQuery(window="today")
+    assert not freshness_of(desk.costs(query), NOW).stale
+    desk.as_of = NOW - timedelta(hours=3)
+    assert freshness_of(desk.costs(query), NOW).at == "30 Nov 2026, 17:14 UTC"
+    assert not freshness_of(desk.costs(CostQuery(window="yesterday")), NOW).stale
 
 
 def test_window_names_and_sentences() -> None:

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from seedance.facts import words
 from seedance.facts.costquery import CostQuery
-from seedance.facts.window import Window, floor_hour
+from seedance.facts.window import Window, floor_hour, format_instant
 from seedance.facts.windowwords import midnight, parse_window
 from seedance.flows.answers import CostItem
 from seedance.web.pages.desk import Desk
@@ -48,9 +49,14 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawn answer: labels under the bars, series from the bottom up, and its caption."""
+    """A drawn answer: labels under the bars, series from the bottom up, and its caption.
+
+    `links` lead to the rows of each step; `provisional` says that the last one may change.
+    """
 
     labels: list[str]
+    links: list[str]
+    provisional: bool
     series: list[Series]
     unit: str
     caption: str
@@ -60,6 +66,8 @@ class Chart:
         return json.dumps(
             {
                 "labels": self.labels,
+                "links": self.links,
+                "provisional": self.provisional,
                 "unit": self.unit,
                 "title": self.caption,
                 "series": [
@@ -107,7 +115,19 @@ def bars(desk: Desk, query: CostQuery) -> Chart:
     series += _aside(kinds.items, starts)
     labels = [_label(at, step, query.zone) for at in starts]
     caption = f"{kinds.currency} {_per(step)}, {query.zone}"
-    return Chart(labels, series, kinds.currency, caption)
+    return Chart(
+        labels=labels,
+        links=[_rows_of(query, cut) for cut in pairwise([*starts, window.end])],
+        provisional=kinds.provisional,
+        series=series,
+        unit=kinds.currency,
+        caption=caption,
+    )
+
+
+def _rows_of(query: CostQuery, cut: tuple[datetime, datetime]) -> str:
+    words_of = ",".join(format_instant(at) for at in cut)
+    return replace(query, window=words_of, step="none", offset=0).url("/costs")
 
 
 def _named(

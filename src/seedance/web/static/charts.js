@@ -38,14 +38,21 @@
     };
   }
 
-  function bars(item, line) {
+  // The last step is still being settled: its bar is paler until it is final.
+  function faded(data, values) {
+    const last = values.length - 1;
+    return values.map((value, n) =>
+      data.provisional && n === last ? { value, itemStyle: { opacity: 0.55 } } : value);
+  }
+
+  function bars(data, item, line) {
     const style = { color: colour(COLOURS[item.look] ?? item.look) };
     if (item.look === "idle") style.decal = hatch(line);
     if (item.look === "unattributed") {
       Object.assign(style, { borderColor: line, borderWidth: 1, borderType: "dashed" });
     }
     return {
-      name: item.name, type: "bar", stack: "cost", data: item.values, itemStyle: style,
+      name: item.name, type: "bar", stack: "cost", data: faded(data, item.values), itemStyle: style,
       barMaxWidth: 44, barCategoryGap: "26%", emphasis: { disabled: true }, animation: false,
     };
   }
@@ -90,7 +97,8 @@
   function tip(data, at, places) {
     const box = document.createElement("div");
     const head = document.createElement("b");
-    head.textContent = data.labels[at];
+    const open = data.provisional && at === data.labels.length - 1;
+    head.textContent = data.labels[at] + (open ? ", provisional" : "");
     const table = document.createElement("table");
     let sum = null;
     for (const item of [...data.series].reverse()) {
@@ -137,8 +145,17 @@
           splitNumber: 4, axisLabel: { ...text, formatter: (v) => number(v, v && most < 8 ? places : 0) },
           splitLine: { lineStyle: { color: grid } },
       },
-      series: [...data.series.map((item) => bars(item, idle)), ...gaps(data, idle)],
+      series: [...data.series.map((item) => bars(data, item, idle)), ...gaps(data, idle)],
     };
+  }
+
+  // A click on a step leads to its rows.
+  function follow(event) {
+    const place = [event.offsetX, event.offsetY];
+    if (!chart.containPixel("grid", place)) return;
+    const at = chart.convertFromPixel({ gridIndex: 0 }, place)[0];
+    const href = shown?.data?.links[at];
+    if (href) location.assign(href);
   }
 
   // The values come after the first paint; until new ones are here the old bars stay.
@@ -167,7 +184,10 @@
       chart.dispose();
       chart = null;
     }
-    chart ??= window.echarts.init(place, null, { renderer: "canvas" });
+    if (!chart) {
+      chart = window.echarts.init(place, null, { renderer: "canvas" });
+      chart.getZr().on("click", follow);
+    }
     chart.setOption(option(data), { notMerge: true });
     place.dataset.drawn = source;
   }
