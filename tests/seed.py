@@ -7,7 +7,7 @@ round: RATES are per unit-hour, QUANTITIES per hour, so a test can say what must
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from seed_objects import versions
 from seedance.facts.costs import Flag
-from seedance.facts.inventory import Cluster, ClusterId, ObjectVersion, Uid
+from seedance.facts.inventory import Cluster, ClusterId
 from seedance.facts.money import to_picos
 from seedance.store.native import ArrayColumn, DecimalColumn
 from seedance.store.objects import put_cluster, put_versions
@@ -258,8 +259,8 @@ def seed(store: Store) -> None:
     """Fills the store: clusters, objects, entities, prices, hours, minutes, days."""
     for ident, name in ((PROD, "prod"), (LAB, "lab")):
         put_cluster(store, Cluster(ClusterId(ident), name, START), now=NOW)
-    put_versions(store, list(versions()), now=NOW)
     everything = [thing.columns for things in THINGS.values() for thing in things]
+    put_versions(store, list(versions(everything, start=START, gone_from=PROD)), now=NOW)
     put_entities(store, everything, now=NOW)
     empty = {"book": "", "entry": "", "source": "", "estimate": 0, "per_hour": {}, "reason": ""}
     put_prices(store, [{**empty, **row} for row in PRICES], now=NOW)
@@ -392,45 +393,3 @@ def _reason(thing: Thing, resource: str) -> str:
 
 def _minutes(per_minute: np.ndarray, on: np.ndarray) -> ArrayColumn:
     return ArrayColumn(np.outer(per_minute, on).astype(np.float32), 60)
-
-
-def versions() -> Iterator[ObjectVersion]:
-    """Objects of both clusters: nodes, namespaces, workloads, pods, one of them deleted."""
-    seen: set[tuple[str, str, str, str]] = set()
-    for cluster, things in THINGS.items():
-        for thing in things:
-            for kind, uid, namespace, name, doc in _objects(thing):
-                if (cluster, kind, uid, name) not in seen:
-                    seen.add((cluster, kind, uid, name))
-                    yield ObjectVersion(
-                        ClusterId(cluster), kind, Uid(uid), namespace, name, START, None, "", doc
-                    )
-    gone = {"created": "2026-11-28T00:00:00Z", "node": "node-a", "phase": "Failed"}
-    yield ObjectVersion(
-        ClusterId(PROD), "Pod", Uid("u-gone"), "shop", "gone-1", START,
-        START + timedelta(hours=30), "estimated", gone,
-    )  # fmt: skip
-
-
-def _objects(thing: Thing) -> Iterator[tuple[str, str, str, str, dict[str, Any]]]:
-    row = thing.columns
-    born = {"created": "2026-11-28T00:00:00Z"}
-    if row["node"]:
-        capacity = {"cpu": 4.0, "memory": 16.0 * 2**30}
-        node = {**born, "capacity": capacity, "instance_type": row["instance_type"], "ready": True}
-        node["zone"], node["capacity_type"] = row["zone"], row["capacity_type"]
-        yield "Node", row["node_uid"], "", row["node"], node
-    if not row["pod"]:
-        return
-    namespace = row["namespace"]
-    yield "Namespace", f"ns-{row['cluster'][:4]}-{namespace}", "", namespace, dict(born)
-    owner = {"kind": row["workload_kind"], "name": row["workload"], "uid": row["workload_uid"]}
-    if row["workload_kind"] != "Pod":
-        workload = {**born, "labels": row["labels"], "replicas": 1, "ready_replicas": 1}
-        yield row["workload_kind"], row["workload_uid"], namespace, row["workload"], workload
-    pod = {**born, "labels": row["labels"], "node": row["node"], "phase": "Running"}
-    pod["scheduled"] = "2026-11-28T00:00:00Z"
-    pod["containers"] = [{"name": "main", "requests": {"cpu": 1.0}, "started": born["created"]}]
-    if row["workload_kind"] != "Pod":
-        pod["owner"] = owner
-    yield "Pod", row["pod_uid"], namespace, row["pod"], pod

@@ -87,14 +87,24 @@ def test_days_and_their_hours_give_the_same(store: Store) -> None:
 def test_asked_again_the_answer_is_the_same(store: Store, idle: str) -> None:
     fields = {"by": ("label:app",), "filters": ("namespace!:shop",), "idle": idle, "step": "day"}
     first = ask(store, **fields)
-    kept = sum(len(ids) for ids in store.summed.values())
+    kept = sum(len(ids) for ids in store.sums.shapes.values())
     again = ask(store, **fields)
     assert again == first
-    assert kept == sum(len(ids) for ids in store.summed.values()) > 0
+    assert kept == sum(len(ids) for ids in store.sums.shapes.values()) > 0
     whole = ask(store, **{**fields, "step": "none"})
     both = [(one.total.cost or 0) + (one.hidden.cost or 0) for one in (whole, first)]
     assert both[0] == both[1] == cost_of(*range(20))
     assert whole.hidden.count == first.hidden.count
+
+
+def test_sums_that_are_gone_are_made_anew(store: Store) -> None:
+    before = ask(store, by=("team",))
+    store.engine.command(f"DROP TABLE {store.sums.table} SYNC")
+    assert ask(store, by=("team",)) == before
+    store.sums.table = ""
+    store.sums.shapes.clear()
+    assert ask(store, by=("team",)) == before
+    assert store.sums.shapes
 
 
 def test_whole_days_are_read_from_the_day_sets(store: Store) -> None:

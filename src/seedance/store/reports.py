@@ -15,8 +15,9 @@ from typing import Any
 
 from seedance.facts.errors import SeedanceError
 from seedance.facts.window import Window
+from seedance.store.engine import StoreError
 from seedance.store.reportplan import Plan, make_plan, snap
-from seedance.store.reportsql import Ask, Pieces
+from seedance.store.reportsql import Ask, Kept, Pieces
 from seedance.store.reportsums import keep_sums
 from seedance.store.statements import statement
 from seedance.store.store import Store
@@ -75,7 +76,7 @@ def sum_costs(store: Store, ask: Ask, *, now: datetime) -> Sums:
         return sums
     pieces = Pieces(ask)
     kept = keep_sums(store, pieces, plan)
-    for row in store.engine.rows(*pieces.costs(ask, plan, kept)):
+    for row in _read(store, ask, plan, pieces, kept):
         _file(sums, row)
     if any(part["strangers"] for part in (*sums.totals, *sums.hidden)):
         raise SeedanceError(
@@ -83,6 +84,16 @@ def sum_costs(store: Store, ask: Ask, *, now: datetime) -> Sums:
             hint="run: seedance store check",
         )
     return sums
+
+
+def _read(store: Store, ask: Ask, plan: Plan, pieces: Pieces, kept: Kept) -> list[Part]:
+    try:
+        return store.engine.rows(*pieces.costs(ask, plan, kept))
+    except StoreError:
+        if not kept.table:
+            raise
+        # Another question made room meanwhile and the table of sums is gone: read the rows.
+        return store.engine.rows(*pieces.costs(ask, plan, Kept()))
 
 
 def prices_of(store: Store, ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:

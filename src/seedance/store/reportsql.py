@@ -7,7 +7,7 @@ idle is shared. Sort, page, window and step do not belong to it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
 from typing import Literal
@@ -48,12 +48,13 @@ class Ask:
     offset: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Kept:
-    """Sets whose parts are in memory, each with the number of its step."""
+    """Sets whose parts are in memory, each with the number of its step, and the table of parts."""
 
-    days: dict[int, int]
-    hours: dict[int, int]
+    days: dict[int, int] = field(default_factory=dict)
+    hours: dict[int, int] = field(default_factory=dict)
+    table: str = ""
 
 
 Query = tuple[str, dict[str, object]]
@@ -89,16 +90,19 @@ class Pieces:
 
     def width(self) -> Query:
         """How many parts a set may have at most."""
-        return _filled(piece("report_sums_width"), **self._named), dict(self.params)
+        return filled(piece("report_sums_width"), **self._named), dict(self.params)
 
-    def keep(self, grain: Grain, ids: Sequence[int], *, start: datetime, end: datetime) -> Query:
-        """Keeps the parts of whole sets."""
+    def keep(
+        self, grain: Grain, ids: Sequence[int], *, table: str, start: datetime, end: datetime
+    ) -> Query:
+        """Keeps the parts of whole sets in a table."""
         numbers = (
             f"transform(settle_id, {{{grain}_ids:Array(UInt64)}}, {{numbers:Array(UInt32)}}, 0)"
         )
-        rows = _filled(piece(f"report_{grain}_rows"), **{f"{grain.upper()}_BUCKET": numbers})
-        parts = _filled(piece("report_parts"), THINGS=piece("report_things_plain"))
-        sql = _filled(piece("report_keep"), PARTS=_filled(parts, ROWS=rows, **self._named))
+        rows = filled(piece(f"report_{grain}_rows"), **{f"{grain.upper()}_BUCKET": numbers})
+        parts = filled(piece("report_parts"), THINGS=piece("report_things_plain"))
+        parts = filled(parts, ROWS=rows, **self._named)
+        sql = filled(piece("report_keep"), PARTS=parts, SUMS=table)
         params: dict[str, object] = {
             **self.params,
             "shape": self.shape(grain),
@@ -117,13 +121,13 @@ class Pieces:
         rows = _rows(days, hours, plan, single=len(ask.steps) == 1)
         parts = []
         if rows:
-            fresh = _filled(piece("report_parts"), THINGS=piece("report_things"))
-            parts.append(_filled(fresh, ROWS=rows, **self._named))
-        parts += [piece("report_kept_days")] * bool(kept.days)
-        parts += [piece("report_kept_hours")] * bool(kept.hours)
+            fresh = filled(piece("report_parts"), THINGS=piece("report_things"))
+            parts.append(filled(fresh, ROWS=rows, **self._named))
+        parts += [filled(piece("report_kept_days"), SUMS=kept.table)] * bool(kept.days)
+        parts += [filled(piece("report_kept_hours"), SUMS=kept.table)] * bool(kept.hours)
         sort, down = ask.sort
         way = "DESC" if down else "ASC"
-        sql = _filled(
+        sql = filled(
             piece("report_costs"),
             PARTS="\nUNION ALL\n".join(parts),
             SHARE=piece("report_share") if ask.idle == "share" else "toInt128(0)",
@@ -165,15 +169,16 @@ def _rows(days: dict[int, int], hours: dict[int, int], plan: Plan, *, single: bo
     hour = "transform(settle_id, {hour_ids:Array(UInt64)}, {hour_buckets:Array(UInt32)}, 0)"
     wanted = []
     if days:
-        wanted.append(_filled(piece("report_day_rows"), DAY_BUCKET="0" if single else day))
+        wanted.append(filled(piece("report_day_rows"), DAY_BUCKET="0" if single else day))
     if hours:
-        wanted.append(_filled(piece("report_hour_rows"), HOUR_BUCKET="0" if single else hour))
+        wanted.append(filled(piece("report_hour_rows"), HOUR_BUCKET="0" if single else hour))
     if plan.cuts:
         wanted.append(piece("report_minute_rows"))
     return "\nUNION ALL\n".join(wanted)
 
 
-def _filled(sql: str, **pieces: str) -> str:
+def filled(sql: str, **pieces: str) -> str:
+    """A statement with its `/*PIECE*/`s put in."""
     for name, text in pieces.items():
         sql = sql.replace(f"/*{name}*/", text)
     return sql

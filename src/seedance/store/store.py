@@ -21,6 +21,7 @@ import structlog
 from seedance.facts.errors import RefusedError
 from seedance.store.engine import Engine
 from seedance.store.statements import names, schema_steps, statement
+from seedance.store.summemory import SumMemory
 
 log = structlog.get_logger()
 
@@ -110,12 +111,8 @@ class Store:
         self.retention = retention
         self._lock = lock
         self._closing = threading.Lock()
-        self.summed: dict[int, set[int]] = {}
-        """Settle ids whose sums `reportsums` holds in memory, by the shape of the question."""
-        self.summed_parts = 0
-        """How many parts those are, at most."""
-        self.summing = threading.Lock()
-        """Held while sums are kept: each set once for a shape."""
+        self.sums = SumMemory()
+        """Sums of settled sets that reports keep in memory."""
         self.written: dict[str, dict[int, int]] = {}
         """Ids of entities and prices that this process wrote, by table, with the day of it."""
         self.writing = threading.Lock()
