@@ -26,7 +26,7 @@ from seedance.demo.progress import stage
 from seedance.demo.sender import Sender
 from seedance.demo.told import report
 from seedance.demo.world import Scene, World, build
-from seedance.facts.errors import SeedanceError, UsageError
+from seedance.facts.errors import RefusedError, SeedanceError, UsageError
 from seedance.facts.window import DAY, Window, floor_hour
 from seedance.flows.inventory import Inventory
 from seedance.flows.record import Recorder
@@ -125,17 +125,31 @@ def main(run: RunServer, *, leave: bool, listen: str = "", days: int = DAYS) -> 
 
     Raises:
         UsageError: `days` or `listen` make no sense.
-        RefusedError: the port is in use.
+        RefusedError: the port is in use, or nothing may be written.
     """
     if not MIN_DAYS <= days <= MAX_DAYS:
         raise UsageError(f"--days {days}: give {MIN_DAYS} to {MAX_DAYS}")
     os.environ.pop("KUBERNETES_SERVICE_HOST", None)  # in a pod, its own cluster is not of the play
     play = Play(leave=leave, days=days)
-    with tempfile.TemporaryDirectory(prefix="seedance-demo-", ignore_cleanup_errors=True) as folder:
+    with _throw_away() as folder:
         code = run(_settings(Path(folder) / "data", listen), started=play.started)
     if play.failed is not None:
         raise play.failed
     return code
+
+
+def _throw_away() -> tempfile.TemporaryDirectory[str]:
+    """The folder that is removed at the end.
+
+    Raises:
+        RefusedError: there is no place for temporary files.
+    """
+    try:
+        return tempfile.TemporaryDirectory(prefix="seedance-demo-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise RefusedError(
+            f"cannot make a folder for the demo: {error}", hint="set TMPDIR to one you may write to"
+        ) from None
 
 
 def _settings(data: Path, listen: str) -> Settings:
@@ -188,6 +202,7 @@ class Play:
             self._send_history(server, world, sender)
             _settle_all(server)
             self._live(server, world, sender, inventories)
+            _stored(server)
             server.clock.round()
             _print(server, days=min(self.days, REPORT_DAYS))
             if not self.leave:
@@ -224,9 +239,7 @@ class Play:
                 _go_on(server)
                 sender.send(first, min(first + _SLICE_MS, end), step=_STEP_MS)
                 shown.advance()
-            while server.recorder.stats().queue_rows:
-                _go_on(server)
-                time.sleep(_LOOK_EVERY)
+            _stored(server)
             shown.advance()
         self._sent_until = end
         _note(f"{sender.sent:,} samples taken")
@@ -290,6 +303,13 @@ def _ticks(server: Server) -> Iterator[None]:
         if time.monotonic() >= due:
             due += _LIVE_EVERY
             yield
+        time.sleep(_LOOK_EVERY)
+
+
+def _stored(server: Server) -> None:
+    """Waits until everything that was sent is in the store."""
+    while server.recorder.stats().queue_rows:
+        _go_on(server)
         time.sleep(_LOOK_EVERY)
 
 

@@ -48,6 +48,11 @@ def _bar(text: str, total: float, out: TextIO) -> Iterator[Stage]:
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
-    columns = (TextColumn("{task.description:32}"), BarColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description:16}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(file=out)) as progress:
         yield _Bar(progress.add_task(text, total=total), progress)
