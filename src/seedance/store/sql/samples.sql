@@ -58,6 +58,7 @@ WHERE samples.metric_id IN (SELECT metric_id FROM metrics FINAL
                             WHERE metric IN (SELECT metric FROM wanted))
   AND samples.sid IN (SELECT sid FROM wanted)
   AND samples.ts >= {since:DateTime64(3, 'UTC')} AND samples.ts < {before:DateTime64(3, 'UTC')}
+  AND isFinite(samples.value) -- the stale marker is written a scrape after the end
 GROUP BY key
 
 -- name: labels_of_series
