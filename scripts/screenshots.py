@@ -47,7 +47,7 @@ SHOTS = (
     Shot("costs-dark", "/costs?window=7d", scheme="dark"),
     Shot("workloads-light", "/costs?window=7d&by=team", drill=2),
     Shot("computed-light", "/costs/computed?window=7d", height=1000),
-    Shot("inventory-light", "/inventory", drill=3),
+    Shot("inventory-light", "/inventory?cluster=prod", drill=2),
     Shot("status-dark", "/status", scheme="dark"),
     Shot("overview-phone", "/", width=390, height=844),
 )
@@ -81,7 +81,11 @@ def take(browser: Browser, url: str, shot: Shot, out: Path) -> bool:
         reduced_motion="reduce",
     )
     page = context.new_page()
-    page.goto(url + shot.path)
+    answer = page.goto(url + shot.path)
+    if answer is None or not answer.ok:
+        print(f"{shot.name}: {shot.path} answers {answer.status if answer else 'nothing'}")
+        context.close()
+        return False
     settle(page)
     for _ in range(shot.drill):
         page.locator("[data-rows] tbody tr:not(.aside):not(.here) th a").first.click()

@@ -24,7 +24,7 @@ HOSTS = re.compile(
 ORGANISATION = re.compile(
     r"\b(?:[i]ssues?|[p]ull requests?|[m]ilestones?|[t]ickets?|[s]prints?) #?\d"
     r"|\b[s]ub-?agents?\b|\b[l]anguage models?\b|\bL[L]Ms?\b|\b[c]hat-?bots?\b|\b[c]opilot\b"
-    r"|\b[c]o-authored-by\b|\b[b]uilders? [A-Z]\b|\b[h]elper sessions?\b|\b[p]lan\.md\b"
+    r"|\b[c]o-authored-by\b|\b[b]uilders? [A-Z]\b|\b[h]elper sessions?\b|(?<![-\w])[p]lan\.md\b"
     r"|\b[d]efects\.md\b|(?-i:\bT[O]DO\b|\bF[I]XME\b|\bX[X]X\b)|\b[w]ork items?\b",
     re.IGNORECASE,
 )

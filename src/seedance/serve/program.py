@@ -196,7 +196,7 @@ def restore(
 def create(
     *,
     role: Annotated[str, typer.Option("--role", help="ingest, view, edit or admin.")],
-    name: Annotated[str, typer.Option("--name", help="What it is for; shown in the audit.")] = "",
+    name: Annotated[str, typer.Option("--name", help="What it is for; shown in the list.")] = "",
     cluster: Annotated[
         str, typer.Option("--cluster", help="The only cluster it may see or write to.")
     ] = "",
