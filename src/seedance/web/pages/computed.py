@@ -120,7 +120,7 @@ def _line(item: CostItem, key: str, part: ResourceOf, *, amount: float, money: M
         unit=table.unit_of(key, part),
         price=price,
         cost=money.cell(part.cost),
-        unused=money.cell(part.unused_cost) if runs else None,
+        unused=money.cell(part.unused_cost) if runs and part.used is not None else None,
         why="" if part.cost is not None else table.missing_of(item),
     )
 

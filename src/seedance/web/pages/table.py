@@ -6,7 +6,7 @@ pages hold, then what the filter hides: together they are the total of the windo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -153,7 +153,7 @@ class _Maker:
             missing=missing_of(item),
             share=figures.percent(share),
             meter=figures.meter(item.cost, self.whole),
-            unused=None if aside else self.money.cell(item.unused_cost),
+            unused=None if aside or unknown(item.resources) else self.money.cell(item.unused_cost),
             efficiency=None if aside else figures.percent(item.efficiency),
             quantities=quantities({} if aside else item.resources, self.measured),
             notes=notes_of(item),
@@ -199,6 +199,11 @@ class _Maker:
             efficiency=figures.percent(total.efficiency),
             quantities=quantities(total.resources, self.measured),
         )
+
+
+def unknown(resources: Mapping[str, ResourceOf]) -> bool:
+    """Whether nothing is known of the use, so that what was unused is not known either."""
+    return bool(resources) and all(part.used is None for part in resources.values())
 
 
 def source_of(item: CostItem) -> str:

@@ -57,26 +57,49 @@
     };
   }
 
-  // A step that nothing was settled for: diagonal lines from top to bottom, not a bar of height 0.
-  function gaps(data, line) {
-    const unknown = data.labels.map((_, n) => n)
-      .filter((n) => data.series.every((item) => item.values[n] === null));
-    if (!unknown.length) return [];
+  // Neighbouring steps that nothing was settled for, as [first, count].
+  function runs(data) {
+    const found = [];
+    data.labels.forEach((_, n) => {
+      if (!data.series.every((item) => item.values[n] === null)) return;
+      const last = found.at(-1);
+      if (last && last[0] + last[1] === n) last[1] += 1;
+      else found.push([n, 1]);
+    });
+    return found;
+  }
+
+  // They are hatched from top to bottom and said to be unsettled: not bars of height 0.
+  function gaps(data, line, text) {
     const draw = (params, api) => {
       const { x, y, width, height } = params.coordSys;
       const step = width / data.labels.length;
-      const left = x + step * api.value(0);
-      const lines = [];
-      for (let at = -height - ((left - x) % 7); at < step; at += 7) {
-        lines.push({
+      const [left, wide] = [x + step * api.value(0), step * api.value(1)];
+      const parts = [];
+      for (let at = -height; at < wide; at += 7) {
+        parts.push({
           type: "line", shape: { x1: left + at, y1: y + height, x2: left + at + height, y2: y },
-          style: { stroke: line, lineWidth: 1, opacity: 0.35 },
+          style: { stroke: line, lineWidth: 1, opacity: 0.3 },
         });
       }
-      const clipPath = { type: "rect", shape: { x: left, y, width: step, height } };
-      return { type: "group", silent: true, children: lines, clipPath };
+      if (wide > 90) {
+        parts.push({
+          type: "text", x: left + wide / 2, y: y + height / 2, z2: 9,
+          style: {
+            text: "not settled", fill: text.color, font: `12px ${text.fontFamily}`, align: "center",
+            verticalAlign: "middle", backgroundColor: colour("bg"), padding: [4, 8], borderRadius: 4,
+          },
+        });
+      }
+      const clipPath = { type: "rect", shape: { x: left, y, width: wide, height } };
+      return { type: "group", silent: true, children: parts, clipPath };
     };
-    return [{ type: "custom", renderItem: draw, data: unknown, silent: true, animation: false, z: 0 }];
+    const found = runs(data);
+    if (!found.length) return [];
+    return [{
+      type: "custom", renderItem: draw, data: found, encode: { x: 0, y: -1 }, silent: true,
+      animation: false, z: 0,
+    }];
   }
 
   function number(value, places) {
@@ -145,7 +168,7 @@
           splitNumber: 4, axisLabel: { ...text, formatter: (v) => number(v, v && most < 8 ? places : 0) },
           splitLine: { lineStyle: { color: grid } },
       },
-      series: [...data.series.map((item) => bars(data, item, idle)), ...gaps(data, idle)],
+      series: [...data.series.map((item) => bars(data, item, idle)), ...gaps(data, idle, text)],
     };
   }
 
