@@ -16,6 +16,7 @@ from pathlib import Path
 import structlog
 
 from seedance.facts.errors import SeedanceError
+from seedance.facts.window import floor_minute
 from seedance.flows.adopt import adopt
 from seedance.flows.settle import Settler, SettleResult
 from seedance.manifests.load import Manifests, load_manifests
@@ -115,7 +116,9 @@ class Clock:
         began = time.monotonic()
         try:
             self._read_again()
-            results = self._settler.settle_due(self._now())
+            # Up to the whole minute: then a window that ends now reads the running hour's set as a
+            # whole, instead of cutting it by its minutes, and nothing is counted twice.
+            results = self._settler.settle_due(floor_minute(self._now()))
             swept = self._sweep()
         except SeedanceError as error:
             return self._failed(str(error), began)

@@ -23,58 +23,57 @@ WHERE settle_id IN {hour_ids:Array(UInt64)}
 
 -- Minutes [first, last) of an hour. A row's money up to minute m is its hour's money times its
 -- share of the hour's weight up to m, rounded half-even; the part is the difference of two such,
--- so adjacent windows add up exactly. A row without minutes or weight is cut by time; one that did
--- not live in these minutes is left out.
+-- so adjacent windows add up exactly. A row without minutes or weight is cut by time. `m` boils the
+-- 60 slots of each row down to sums, since arrays are dear; `gap` is charged and not used where use
+-- is known, slot by slot.
 -- name: report_minute_rows
 WITH
-    arrayResize(m.c, 60, 0.) AS weight,
-    arrayResize(m.r, 60, 0.) AS req,
-    arrayResize(m.u, 60, 0.) AS use,
-    weight AS chg,
-    arrayResize(m.k, 60, 0) AS cov,
-    arrayMap((c, u, k) -> greatest(c * k / 60 - u, 0.), chg, use, cov) AS idle_part,
-    arrayMap((c, r) -> if(c > 0 OR r > 0, 1., 0.), chg, req) AS lived,
-    arraySum(weight) AS weight_all, arraySum(idle_part) AS idle_all, arraySum(lived) AS lived_all,
-    if(weight_all > 0, arraySum(arraySlice(weight, 1, cut_first)) / weight_all, cut_first / 60) AS share_first,
-    if(weight_all > 0, arraySum(arraySlice(weight, 1, cut_last)) / weight_all, cut_last / 60) AS share_last,
-    if(idle_all > 0, arraySum(arraySlice(idle_part, 1, cut_first)) / idle_all, cut_first / 60) AS gap_first,
-    if(idle_all > 0, arraySum(arraySlice(idle_part, 1, cut_last)) / idle_all, cut_last / 60) AS gap_last,
-    if(lived_all > 0, arraySum(arraySlice(lived, cut_first + 1, cut_last - cut_first)) / lived_all,
-       (cut_last - cut_first) / 60) AS time_share,
-    cut_last - cut_first AS width
-SELECT {cut_buckets:Array(UInt32)}[cut] AS bucket, h.entity AS entity, h.resource AS resource,
+    {cut_firsts:Array(UInt8)}[h.cut] AS cut_first, {cut_lasts:Array(UInt8)}[h.cut] AS cut_last,
+    cut_last - cut_first AS width, h.cut = m.cut AS has_minutes,
+    if(has_minutes AND m.weight > 0, m.weight_first / m.weight, cut_first / 60) AS share_first,
+    if(has_minutes AND m.weight > 0, m.weight_last / m.weight, cut_last / 60) AS share_last,
+    if(has_minutes AND m.gap > 0, m.gap_first / m.gap, cut_first / 60) AS gap_share_first,
+    if(has_minutes AND m.gap > 0, m.gap_last / m.gap, cut_last / 60) AS gap_share_last
+SELECT {cut_buckets:Array(UInt32)}[h.cut] AS bucket, h.entity AS entity, h.resource AS resource,
        h.price_id AS price_id, h.one_reason AS reason,
-       arraySum(arraySlice(req, cut_first + 1, width)) / 60 AS requested,
-       arraySum(arraySlice(use, cut_first + 1, width)) / 60 AS used,
-       if(weight_all > 0, arraySum(arraySlice(chg, cut_first + 1, width)) / 60,
-          h.charged_all * width / 60) AS charged,
-       arraySum(arraySlice(idle_part, cut_first + 1, width)) / 60 AS unused,
-       arraySum(arraySlice(cov, cut_first + 1, width)) / 3600 AS covered,
-       h.alive_all * time_share AS alive,
+       m.requested / 60 AS requested, m.used / 60 AS used,
+       if(has_minutes AND m.weight > 0, m.weight_last - m.weight_first, h.charged_all * width) / 60 AS charged,
+       (m.gap_last - m.gap_first) / 60 AS unused, m.covered / 3600 AS covered,
+       h.alive_all * if(has_minutes AND m.lived > 0, m.lived_inside / m.lived, width / 60) AS alive,
        if(alive > 0, requested * least(covered / alive, 1), 0) AS known,
        if(cut_last >= 60, h.picos_all, toInt128(roundBankers(toFloat64(h.picos_all) * share_last)))
            - if(cut_first = 0, toInt128(0), toInt128(roundBankers(toFloat64(h.picos_all) * share_first))) AS picos,
        h.any_priced AS priced,
-       if(cut_last >= 60, h.unused_all, toInt128(roundBankers(toFloat64(h.unused_all) * gap_last)))
-           - if(cut_first = 0, toInt128(0), toInt128(roundBankers(toFloat64(h.unused_all) * gap_first))) AS unused_picos,
+       if(cut_last >= 60, h.unused_all, toInt128(roundBankers(toFloat64(h.unused_all) * gap_share_last)))
+           - if(cut_first = 0, toInt128(0), toInt128(roundBankers(toFloat64(h.unused_all) * gap_share_first))) AS unused_picos,
        h.most AS overcommit, h.marks AS flags
 FROM (
     SELECT settle_id, entity, resource, price_id, max(reason) AS one_reason,
            sum(charged) AS charged_all, sum(alive) AS alive_all,
            sum(reinterpret(ifNull(cost, 0), 'Int128')) AS picos_all, max(isNotNull(cost)) AS any_priced,
            sum(reinterpret(ifNull(unused_cost, 0), 'Int128')) AS unused_all,
-           max(overcommit) AS most, groupBitOr(flags) AS marks
+           max(overcommit) AS most, groupBitOr(flags) AS marks,
+           arrayJoin(arrayFilter(i -> {cut_sets:Array(UInt64)}[i] = settle_id, arrayEnumerate({cut_sets:Array(UInt64)}))) AS cut
     FROM cost_hours WHERE settle_id IN {cut_sets:Array(UInt64)}
       AND hour >= toStartOfHour({start:DateTime('UTC')}) AND hour < {end:DateTime('UTC')}
     GROUP BY settle_id, entity, resource, price_id) AS h
 LEFT JOIN (
-    SELECT settle_id, entity, resource, price_id, sumForEach(requested) AS r, sumForEach(used) AS u,
-           sumForEach(charged) AS c, sumForEach(covered) AS k
-    FROM usage_minutes WHERE settle_id IN {cut_sets:Array(UInt64)}
-      AND hour >= toStartOfHour({start:DateTime('UTC')}) AND hour < {end:DateTime('UTC')}
-    GROUP BY settle_id, entity, resource, price_id) AS m
-ON h.settle_id = m.settle_id AND h.entity = m.entity AND h.resource = m.resource AND h.price_id = m.price_id
-ARRAY JOIN arrayFilter(i -> {cut_sets:Array(UInt64)}[i] = h.settle_id, arrayEnumerate({cut_sets:Array(UInt64)})) AS cut,
-           arrayMap(i -> {cut_firsts:Array(UInt8)}[i], arrayFilter(i -> {cut_sets:Array(UInt64)}[i] = h.settle_id, arrayEnumerate({cut_sets:Array(UInt64)}))) AS cut_first,
-           arrayMap(i -> {cut_lasts:Array(UInt8)}[i], arrayFilter(i -> {cut_sets:Array(UInt64)}[i] = h.settle_id, arrayEnumerate({cut_sets:Array(UInt64)}))) AS cut_last
-WHERE time_share > 0
+    SELECT cut, entity, resource, price_id,
+           sum(arraySum(charged)) AS weight, sum(arraySum(arraySlice(charged, 1, first))) AS weight_first,
+           sum(arraySum(arraySlice(charged, 1, last))) AS weight_last,
+           sum(arraySum(arraySlice(requested, first + 1, last - first))) AS requested,
+           sum(arraySum(arraySlice(used, first + 1, last - first))) AS used,
+           sum(arraySum(arraySlice(covered, first + 1, last - first))) AS covered,
+           sum(arraySum(gaps)) AS gap, sum(arraySum(arraySlice(gaps, 1, first))) AS gap_first,
+           sum(arraySum(arraySlice(gaps, 1, last))) AS gap_last,
+           sum(arrayCount(x -> x > 0, charged)) AS lived,
+           sum(arrayCount(x -> x > 0, arraySlice(charged, first + 1, last - first))) AS lived_inside
+    FROM (
+        SELECT entity, resource, price_id, requested, used, charged, covered,
+               arrayMap((c, u, k) -> greatest(c * k / 60 - u, 0.), charged, used, covered) AS gaps,
+               arrayJoin(arrayFilter(i -> {cut_sets:Array(UInt64)}[i] = settle_id, arrayEnumerate({cut_sets:Array(UInt64)}))) AS cut,
+               {cut_firsts:Array(UInt8)}[cut] AS first, {cut_lasts:Array(UInt8)}[cut] AS last
+        FROM usage_minutes WHERE settle_id IN {cut_sets:Array(UInt64)}
+          AND hour >= toStartOfHour({start:DateTime('UTC')}) AND hour < {end:DateTime('UTC')})
+    GROUP BY cut, entity, resource, price_id) AS m
+ON h.cut = m.cut AND h.entity = m.entity AND h.resource = m.resource AND h.price_id = m.price_id
