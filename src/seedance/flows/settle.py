@@ -9,6 +9,7 @@ again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -119,16 +120,25 @@ class Settler:
         )
         names = self._names_of(cluster, objects.clusters(self.store))
         series = self._gatherer.series()
-        results = []
-        for at in range(0, len(hours), BLOCK_HOURS):
-            block = hours[at : at + BLOCK_HOURS]
+        blocks = [hours[at : at + BLOCK_HOURS] for at in range(0, len(hours), BLOCK_HOURS)]
+
+        def gathered(block: Sequence[datetime]) -> tuple[Use, list[Stray]]:
             grid = Grid(millis(block[0]), 60 * len(block))
             if block[0] < now - timedelta(days=self.store.retention.raw_days):
                 use = self._gatherer.kept_use(book.ledger, grid, cluster=cluster.id)
             else:
                 use = self._gatherer.use(book.ledger, grid, clusters=names, series=series)
             strays = self._gatherer.strays(book.ledger, grid, clusters=names, series=series)
-            results += [self._settle_hour(book, use, strays, start, now) for start in block]
+            return use, strays
+
+        results = []
+        with ThreadPoolExecutor(1, thread_name_prefix="gather-ahead") as ahead:
+            waiting = ahead.submit(gathered, blocks[0])
+            for number, block in enumerate(blocks):
+                use, strays = waiting.result()
+                if number + 1 < len(blocks):  # the next block is read while this one is settled
+                    waiting = ahead.submit(gathered, blocks[number + 1])
+                results += [self._settle_hour(book, use, strays, start, now) for start in block]
         return results
 
     def _names_of(self, cluster: Cluster, known: Sequence[Cluster]) -> list[str]:
