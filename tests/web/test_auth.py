@@ -43,9 +43,7 @@ def test_roles(served: Served, client: httpx2.Client, role: str, view: int, admi
     assert expected in answer.json()["detail"]
 
 
-@pytest.mark.parametrize(
-    "header", ["Bearer nonsense", "Bearer", "Basic eDp5", "Basic !", "Digest"]
-)
+@pytest.mark.parametrize("header", ["Bearer nonsense", "Bearer", "Basic eDp5", "Basic !", "Digest"])
 def test_an_unknown_token_is_a_401_even_on_loopback(client: httpx2.Client, header: str) -> None:
     assert client.get(COSTS, headers={"authorization": header}).status_code == 401
 
