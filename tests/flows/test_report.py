@@ -122,6 +122,12 @@ def test_the_running_hour_is_read_whole(store: Store) -> None:
     assert plan.provisional
 
 
+def test_what_is_charged_in_other_minutes_only_has_no_row(store: Store) -> None:
+    later = CostQuery(window="2026-11-30T12:35:00Z,2026-11-30T12:40:00Z", by=("pod",))
+    items = costs(store, later, now=NOW + timedelta(hours=1)).items
+    assert "train-0" not in {item.keys["pod"] for item in items}
+
+
 def test_a_window_that_ends_before_the_running_hour_was_settled_is_cut_there(store: Store) -> None:
     window = Window(NOW - timedelta(hours=3), NOW - timedelta(minutes=1))
     plan = make_plan(store, [window], clusters=(PROD,))

@@ -25,7 +25,7 @@ WHERE settle_id IN {hour_ids:Array(UInt64)}
 -- share of the hour's weight up to m, rounded half-even; the part is the difference of two such,
 -- so adjacent windows add up exactly. A row without minutes or weight is cut by time. `m` boils the
 -- 60 slots of each row down to sums, since arrays are dear; `gap` is charged and not used where use
--- is known, slot by slot.
+-- is known, slot by slot. A row that is charged in other minutes only is left out.
 -- name: report_minute_rows
 WITH
     {cut_firsts:Array(UInt8)}[h.cut] AS cut_first, {cut_lasts:Array(UInt8)}[h.cut] AS cut_last,
@@ -77,3 +77,4 @@ LEFT JOIN (
           AND hour >= toStartOfHour({start:DateTime('UTC')}) AND hour < {end:DateTime('UTC')})
     GROUP BY cut, entity, resource, price_id) AS m
 ON h.cut = m.cut AND h.entity = m.entity AND h.resource = m.resource AND h.price_id = m.price_id
+WHERE NOT has_minutes OR m.lived = 0 OR m.lived_inside > 0
