@@ -68,6 +68,7 @@ def test_example_3_waiting_for_an_image_costs_what_is_reserved() -> None:
     assert total(rows, "pull") == Decimal("3.00")
     row = next(r for r in rows if r.who == "pull/main" and r.resource == "nvidia.com/gpu")
     assert Flag.RESERVED_NOT_RUNNING in row.flags
+    assert Flag.NO_METRICS not in row.flags  # there is no metric of a GPU's use to be without
     sums_exactly(scene, rows)
 
 

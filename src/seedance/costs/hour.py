@@ -15,7 +15,7 @@ import numpy as np
 from seedance.costs import charge, rows
 from seedance.costs.charge import Accounts, BoolArray, Segments
 from seedance.costs.epochs import Epoch
-from seedance.costs.ledger import Ledger
+from seedance.costs.ledger import MEASURED, Ledger
 from seedance.costs.minutes import MINUTE_MS, Grid, MinuteUse
 from seedance.costs.rows import Cells, RowBlock, UInt64Array
 from seedance.facts.costs import Flag, Reason
@@ -124,6 +124,7 @@ def settle_run(
             node_alive=node_alive,
             first_minute=first,
             gap_seconds=gap_seconds,
+            measured=len(MEASURED),
         )
         containers, own = rows.node_rows(charges, cells, containers, first_minute=first)
         yield cells, containers, _only_seen(own, nodes, run, len(ledger.resources))

@@ -112,6 +112,7 @@ def container_rows(
     node_alive: FloatArray,
     first_minute: int,
     gap_seconds: float,
+    measured: int,
 ) -> RowBlock:
     """One row an account that was charged or used anything in the stretch.
 
@@ -121,6 +122,7 @@ def container_rows(
         node_alive: cells × minutes.
         first_minute: slot of the stretch's first minute within its hour.
         gap_seconds: unknown time from which use is only partly known.
+        measured: how many of the resources, the first ones, have a metric of their use.
     """
     there = np.flatnonzero(alive.max(axis=1, initial=0.0) > 0)
     mine = slice(None) if len(there) == len(accounts) else there  # usually all, without copies
@@ -133,7 +135,8 @@ def container_rows(
     marks = (
         flags[mine] | np.where(over > 0, Flag.OVERCOMMITTED, 0) | np.where(gone, Flag.NODE_GONE, 0)
     )
-    marks |= _metric_flags(accounts.role[mine], known=known, lived=lived, gap_seconds=gap_seconds)
+    metered = (accounts.role[mine] != Role.POD) & (cells.resource[cell] < measured)
+    marks |= _metric_flags(metered, known=known, lived=lived, gap_seconds=gap_seconds)
     picos = np.rint(charged * unit).astype(np.int64)
     return RowBlock(
         entity=entity[mine],
@@ -178,15 +181,15 @@ def _crowded_and_gone(
 
 
 def _metric_flags(
-    role: IntArray, *, known: FloatArray, lived: FloatArray, gap_seconds: float
+    metered: BoolArray, *, known: FloatArray, lived: FloatArray, gap_seconds: float
 ) -> IntArray:
-    """`no-metrics` or `partial-metrics` for containers; a pod's excess is never measured."""
+    """`no-metrics` or `partial-metrics`, where a metric could be: not for a pod's excess or GPUs."""
     unknown = lived - known
     partial = (unknown > gap_seconds) | (unknown > lived / 2)
     marks = np.where(
         known == 0, int(Flag.NO_METRICS), np.where(partial, int(Flag.PARTIAL_METRICS), 0)
     )
-    return np.where(role == Role.POD, 0, marks)
+    return np.where(metered, marks, 0)
 
 
 def _unit_price(cells: Cells) -> FloatArray:
