@@ -183,7 +183,7 @@ def _crowded_and_gone(
 def _metric_flags(
     metered: BoolArray, *, known: FloatArray, lived: FloatArray, gap_seconds: float
 ) -> IntArray:
-    """`no-metrics` or `partial-metrics`, where a metric could be: not for a pod's excess or GPUs."""
+    """`no-metrics` or `partial-metrics` where a metric could be: not for excesses or GPUs."""
     unknown = lived - known
     partial = (unknown > gap_seconds) | (unknown > lived / 2)
     marks = np.where(
