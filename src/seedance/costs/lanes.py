@@ -24,6 +24,10 @@ IDENTITY_LABELS = frozenset(
 )
 """Labels that say what was measured, not who measured it."""
 
+_CUT_MS = 1000
+"""The API cuts instants to the second: what was measured in the second in which a pod was created
+may still be its namesake's."""
+
 Sources = Callable[[Sequence[int]], Mapping[int, str]]
 """Source of each series number, see `source_of`."""
 
@@ -104,9 +108,10 @@ def lane_table(
     ends = np.array([one.span.end for one in ledger.places], np.int64)
     if not len(members):
         return LaneTable(Lanes(numbers, numbers, numbers, numbers), members, place, members)
+    namesake = np.concatenate(([False], numbers[1:] == numbers[:-1]))
     lanes = Lanes(
         sid=numbers,
-        start=born[place],
+        start=born[place] + _CUT_MS * namesake,
         end=ends[place],
         began=np.where(began[members] >= FAR, -1, began[members]),
     )
