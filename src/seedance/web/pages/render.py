@@ -69,6 +69,7 @@ class Renderer:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            auto_reload=False,
         )
         self.env.globals.update(asset=assets.url, words=words)
         self.env.filters.update(
@@ -77,6 +78,9 @@ class Renderer:
             bytes=figures.byte_size,
             span=figures.span,
         )
+        # All of them now: an upgrade of the package must not mix with what runs.
+        for name in self.env.list_templates():
+            self.env.get_template(name)
 
     def page(
         self, request: Request, template: str, *, status: int = 200, **values: Any

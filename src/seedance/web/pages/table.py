@@ -50,6 +50,11 @@ class Row:
     notes: tuple[Note, ...] = ()
     aside: bool = False
 
+    @property
+    def more_notes(self) -> str:
+        """The names of the notes after the first, which the row has no room for."""
+        return ", ".join(one.phrase.name for one in self.notes[1:])
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:

@@ -57,7 +57,8 @@
     hideTip();
     holder = element;
     const legend = holder.matches(NOTED) && document.getElementById(holder.hash.slice(1));
-    holder.dataset.tip = legend ? legend.textContent.trim() : holder.title;
+    const more = legend && holder.querySelector(".hush");
+    holder.dataset.tip = more ? more.textContent.trim() : legend ? legend.textContent.trim() : holder.title;
     holder.removeAttribute("title");
     const context = !legend && holder.closest("td") && holder.closest("[data-context]");
     tip = document.createElement("div");
