@@ -108,7 +108,8 @@ def test_take_it_with_you_names_every_door(open_page: Open) -> None:
     fields = [field.input_value() for field in page.locator("details[open] input").all()]
     assert fields[0].startswith(watched.base + "/costs?window=2026-11-2")
     assert fields[1] == f"{watched.base}/api/v1/costs?window=7d&by=workload&filter=namespace:search"
-    assert fields[2] == "seedancectl cost --window 7d --by workload --filter namespace:search"
+    command = "seedancectl cost -A --window 7d --by workload --filter namespace:search --zone UTC"
+    assert fields[2] == command
     csv = page.get_by_role("link", name="Download CSV").get_attribute("href")
     assert csv == "/api/v1/costs?window=7d&by=workload&filter=namespace:search&format=csv"
 

@@ -1,10 +1,13 @@
 """`seedancectl config`: contexts in a file that holds no secret."""
 
+import shlex
 import stat
 from pathlib import Path
 
 import pytest
 import yaml
+
+from seedance.facts.costquery import CostQuery
 
 from . import answers
 from .answers import row
@@ -54,6 +57,17 @@ def test_the_context_names_namespace_and_zone(ctl: Run, stub: Stub) -> None:
     asked = [dict(each.params) for each in stub.asked]
     assert [each.get("filter") for each in asked] == ["namespace:ml", None, "namespace:shop"]
     assert [each["zone"] for each in asked] == ["Asia/Shanghai", "UTC", "Asia/Shanghai"]
+
+
+def test_a_command_line_that_was_copied_asks_the_same_under_any_context(
+    ctl: Run, stub: Stub
+) -> None:
+    stub.give("/api/v1/costs", answers.costs(row({"namespace": "ml"}, "1")))
+    ctl("config", "set-server", stub.url, "-n", "ml", "--zone", "Asia/Shanghai")
+    for query in (CostQuery(), CostQuery(filters=("namespace:shop",))):
+        ctl(*shlex.split(query.command())[1:])
+        asked = [pair for pair in stub.asked[-1].params if pair[0] in {"filter", "zone"}]
+        assert asked == [*(("filter", text) for text in query.filters), ("zone", "UTC")]
 
 
 def test_view_shows_what_is_in_force_and_no_token(

@@ -87,4 +87,10 @@ def test_links_carry_the_same_question(value: str) -> None:
 def test_defaults_are_left_out_of_links() -> None:
     assert CostQuery().url("/costs") == "/costs?window=today&by=namespace"
     query = CostQuery(idle="share", idle_by_node=True)
-    assert query.command().endswith("--idle share --idle-by-node")
+    assert query.command().endswith("--idle share --idle-by-node --zone UTC")
+
+
+def test_the_command_leaves_nothing_to_the_readers_context() -> None:
+    words = shlex.split(CostQuery(filters=("namespace:ml",)).command())
+    assert "-A" in words
+    assert words[words.index("--zone") + 1] == "UTC"

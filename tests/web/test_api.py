@@ -127,7 +127,7 @@ def test_links_lead_to_the_same_numbers(client: httpx2.Client) -> None:
     answer = client.get("/api/v1/costs", params=params).json()
     again = client.get(answer["links"]["self"]).json()
     assert again["items"] == answer["items"]
-    assert answer["links"]["cli"].startswith("seedancectl cost --window")
+    assert answer["links"]["cli"].startswith("seedancectl cost -A --window")
 
 
 def test_a_bound_token_sees_its_cluster_only(served: Served, client: httpx2.Client) -> None:

@@ -121,9 +121,13 @@ class CostQuery:
         return f"{path}?{urlencode(pairs, quote_via=quote, safe=',:/')}"
 
     def command(self) -> str:
-        """The command line that gives the same numbers."""
-        words = ["seedancectl", "cost"]
-        for key, value in self.params():
+        """The command line that gives the same numbers, whatever the reader's context says.
+
+        A context may name a namespace (`-A` overrides it) and a zone (so `--zone` is always there).
+        """
+        words = ["seedancectl", "cost", "-A"]
+        asked = {"zone": self.zone} if self.zone == "UTC" else {}  # which `params` leaves out
+        for key, value in [*self.params(), *asked.items()]:
             flag = {"idleByNode": "idle-by-node"}.get(key, key)
             words += [f"--{flag}"] if value == "true" else [f"--{flag}", shlex.quote(value)]
         return " ".join(words)
