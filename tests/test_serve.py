@@ -97,6 +97,13 @@ def test_it_leaves_its_admin_token_for_its_user_alone(server: Server) -> None:
         assert server.get("/api/v1/version", headers=headers).status_code == 200
 
 
+def test_nobody_else_can_look_into_the_data_folder(server: Server, tmp_path: Path) -> None:
+    ended = seedance(tmp_path, "token", "create", "--role", "view", "--data", str(tmp_path / "d"))
+    assert ended.returncode == 0
+    for folder in (server.data, tmp_path / "d"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
 def test_a_port_in_use_is_named(server: Server) -> None:
     other = str(server.folder / "other")
     ended = seedance(

@@ -1,5 +1,6 @@
 import json
 import shutil
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from seedance.store import admin, samples, settles
 from seedance.store.native import DecimalColumn
 from seedance.store.settles import SettleRow
 from seedance.store.statements import schema_steps
-from seedance.store.store import Retention, Store
+from seedance.store.store import FolderLock, Retention, Store
 
 AGES = Retention(raw_days=15_000, minute_days=15_000, hour_days=15_000, day_days=15_000)
 DAY0 = datetime(2026, 3, 1, tzinfo=UTC)
@@ -215,6 +216,25 @@ def test_a_backup_needs_an_empty_folder(store: Store, tmp_path: Path) -> None:
         admin.backup(store, tmp_path / "full")
     with pytest.raises(RefusedError, match="cannot write"):
         admin.backup(store, tmp_path / "full" / "x" / "y")
+
+
+def test_a_backup_has_no_file_of_the_process_that_runs(store: Store, tmp_path: Path) -> None:
+    for name in ("admin.token", "server.json", "tokens.lock", "tokens.json"):
+        (store.path / name).write_text("{}")
+    admin.backup(store, tmp_path / "copy")
+    assert {entry.name for entry in (tmp_path / "copy" / "files").iterdir()} == {"tokens.json"}
+    store.close()
+    admin.restore(tmp_path / "copy", tmp_path / "new")
+    assert not (tmp_path / "new" / "admin.token").exists()
+
+
+def test_nobody_else_can_read_a_store_or_its_copy(store: Store, tmp_path: Path) -> None:
+    admin.backup(store, tmp_path / "copy")
+    store.close()
+    admin.restore(tmp_path / "copy", tmp_path / "restored")
+    FolderLock(tmp_path / "opened").release()
+    for name in ("copy", "restored", "opened"):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o700
 
 
 def test_a_store_is_not_restored_over_another(store: Store, tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "store.lock"
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o750)
-            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o640)
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as fault:
             raise RefusedError(
                 f"cannot write to the store's folder {folder}: {fault.strerror}",

@@ -104,7 +104,7 @@ class Wal:
             RefusedError: if a newer program wrote the log.
             OSError: if the folder cannot be read or made.
         """
-        folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         wal = cls(folder, fsync=fsync, segment_bytes=segment_bytes)
         for path in sorted(folder.glob("*.wal")):
             wal._read_back(path)
@@ -276,7 +276,7 @@ class Wal:
             os.fdatasync(self._file)
         path = self.folder / f"{self._number + 1:016d}.wal"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-        file = os.open(path, flags, 0o640)
+        file = os.open(path, flags, 0o600)
         head = header(created=time.time_ns() // 1_000_000, run=self._run)
         try:
             write_fully(file, head)
