@@ -28,6 +28,18 @@ def test_workloads_by_cost_per_hour(asking: Run, stub: Stub) -> None:
     assert asked["limit"] == "20"
 
 
+def test_what_ran_for_minutes_is_measured_over_those(asking: Run, stub: Stub) -> None:
+    """Three minutes of 0.5 cores requested and 0.3 used, the first half minute not known."""
+    brief = row({"namespace": "ci", "workload": "build"}, "0.1", cpu=(0.025, 0.0125, "0.1"))
+    brief["resources"]["cpu"] |= {"alive": 0.05, "covered": 0.05 * 5 / 6, "unused": 0.025 / 3}
+    both = row({"namespace": "ci", "workload": "twins"}, "2", cpu=(48.0, 12.0, "2"))
+    both["resources"]["cpu"]["alive"] = 48.0
+    stub.give(PATH, answers.costs(brief, both, by=("namespace", "workload")))
+    _, build, twins = asking("top", "workloads").out.splitlines()
+    assert build.split()[2:5] == ["0.25", "0.50", "60%"]
+    assert twins.split()[2:5] == ["0.50", "2.00", "25%"], "replicas beside each other add up"
+
+
 @pytest.mark.parametrize(
     ("subject", "by"),
     [("nodes", "node"), ("pods", "namespace,pod"), ("namespaces", "namespace"), ("teams", "team")],

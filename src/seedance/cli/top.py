@@ -1,7 +1,7 @@
 """`seedancectl top`: who uses how much of what they are charged for, largest cost first.
 
-A view of the cost question over a short window: mean cores and GiB used and charged in it, how
-much of the charge is used, and the cost per hour.
+A view of the cost question over a short window: mean cores and GiB used and charged while
+something ran in it, how much of the charge is used, and the cost per hour of the window.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def top(
       seedancectl top nodes --window 24h --sort-by efficiency
       seedancectl top teams --limit 5
 
-    Used and charged are means over the window; USED% is used of charged, - where usage is unknown.
+    Used and charged are means over the time that containers ran, at most the window; COST is the
+    window's, per hour. USED% is used of charged, over the time for which usage is known.
     """
     zone_name = session.zone(zone)
     params: Params = {
@@ -98,7 +99,7 @@ def top(
 
 
 def top_table(body: Item) -> Table:
-    """Means over the window and the cost per hour, a row for each item."""
+    """Means while something ran and the cost per hour, a row for each item."""
     items: Sequence[Item] = body["items"]
     keys: Sequence[str] = body["by"]
     hours = _hours(body["window"])
@@ -140,8 +141,24 @@ def _usage(items: Sequence[Item], resource: str, hours: Decimal) -> list[list[st
     found = [(item.get("resources") or {}).get(resource) or {} for item in items]
     used = [cells.number(values.get("used")) for values in found]
     charged = [cells.number(values.get("charged")) for values in found]
-    return [
-        cells.figures([_per_hour(value, hours) for value in used], places=2),
-        cells.figures([_per_hour(value, hours) for value in charged], places=2),
-        [cells.share(part, whole) for part, whole in zip(used, charged, strict=True)],
+    unused = [cells.number(values.get("unused")) for values in found]
+    ran = [_ran(values, hours) for values in found]
+    # The charge without a known use is neither used nor unused, so it is left out of the share.
+    known = [
+        None if part is None or rest is None else part + rest
+        for part, rest in zip(used, unused, strict=True)
     ]
+    return [
+        cells.figures(list(map(_per_hour, used, ran)), places=2),
+        cells.figures(list(map(_per_hour, charged, ran)), places=2),
+        [cells.share(part, whole) for part, whole in zip(used, known, strict=True)],
+    ]
+
+
+def _ran(values: Item, hours: Decimal) -> Decimal:
+    """Hours in which containers of the row ran: theirs together, at most the window.
+
+    A pod of three minutes is divided by three minutes; replicas beside each other add up.
+    """
+    alive = cells.number(values.get("alive"))
+    return min(alive, hours) if alive else hours
