@@ -1,8 +1,10 @@
 """Parts of pages on their own: figures, links, what a URL asks for, chart values."""
 
+import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from starlette.datastructures import QueryParams
@@ -10,7 +12,8 @@ from starlette.datastructures import QueryParams
 from browser.sampledesk import NOW, SampleDesk
 from seedance.facts.costquery import CostQuery
 from seedance.facts.errors import UsageError
-from seedance.web.pages import asked, chart, figures, links, menus
+from seedance.web.pages import asked, chart, figures, links, menus, render
+from seedance.web.pages.assets import Assets
 from seedance.web.pages.figures import Money
 from seedance.web.pages.routes import local
 from seedance.web.pages.shell import freshness_of
@@ -170,3 +173,14 @@ def test_window_names_and_sentences() -> None:
     assert menus.window_name("7d") == "Last 7 days"
     assert menus.when("month") == "this month"
     assert menus.window_name("2026-11-01,2026-11-02") == "Chosen window"
+
+
+def test_an_upgrade_below_a_running_server_changes_none_of_its_pages(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "old.html").write_text("before")
+    monkeypatch.setattr(render, "TEMPLATES", tmp_path)
+    env = render.Renderer(Assets()).env
+    (tmp_path / "old.html").write_text("after")
+    os.utime(tmp_path / "old.html", (1, 1))
+    assert env.get_template("old.html").render() == "before"
