@@ -78,10 +78,13 @@ class Charges:
 
 def reserve(segments: Segments, *, accounts: int, grid: Grid) -> tuple[FloatArray, FloatArray]:
     """Reserved unit-seconds and charged seconds of each account in each minute."""
-    edges = grid.start_ms + np.arange(grid.minutes, dtype=np.int64) * MINUTE_MS
-    start, end = segments.start[:, None], segments.end[:, None]
-    overlap = np.minimum(end, edges + MINUTE_MS) - np.maximum(start, edges)
-    seconds = np.maximum(overlap, 0) / 1000.0
+    seconds = np.full((len(segments.account), grid.minutes), MINUTE_MS / 1000.0)
+    cut = np.flatnonzero((segments.start > grid.start_ms) | (segments.end < grid.end_ms))
+    if len(cut):  # most segments hold all the time
+        edges = grid.start_ms + np.arange(grid.minutes, dtype=np.int64) * MINUTE_MS
+        start, end = segments.start[cut, None], segments.end[cut, None]
+        overlap = np.minimum(end, edges + MINUTE_MS) - np.maximum(start, edges)
+        seconds[cut] = np.maximum(overlap, 0) / 1000.0
     amount = seconds * segments.request[:, None]
     if np.array_equal(segments.account, np.arange(accounts)):
         return amount, seconds

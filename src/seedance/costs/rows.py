@@ -202,7 +202,8 @@ def _unit_price(cells: Cells) -> FloatArray:
 def _slots(values: FloatArray, first_minute: int) -> Float32Array:
     """Unit-seconds of a stretch as means over the 60 minutes of its hour."""
     out = np.zeros((len(values), _SLOTS), np.float32)
-    out[:, first_minute : first_minute + values.shape[1]] = values / 60.0
+    cut = out[:, first_minute : first_minute + values.shape[1]]
+    np.multiply(values, 1 / 60.0, out=cut, casting="same_kind")
     return out
 
 
@@ -300,10 +301,21 @@ def _with_picos(block: RowBlock, picos: IntArray) -> RowBlock:
     )
 
 
-def concat(blocks: Sequence[RowBlock]) -> RowBlock:
-    """The rows of all blocks, in order; at least one block."""
-    names = RowBlock.__slots__
-    return RowBlock(**{n: np.concatenate([getattr(block, n) for block in blocks]) for n in names})
+MINUTE_COLUMNS = ("requested_minutes", "used_minutes", "charged_minutes", "covered_minutes")
+"""Columns of a block that are matrices; all others have one value a row."""
+
+
+def concat(blocks: Sequence[RowBlock], *, minutes: bool = True) -> RowBlock:
+    """The rows of all blocks, in order; at least one block.
+
+    Without `minutes` the matrices are left empty: they are most of the bytes.
+    """
+    joined = {}
+    for name in RowBlock.__slots__:
+        parts = [getattr(block, name) for block in blocks]
+        skip = not minutes and name in MINUTE_COLUMNS
+        joined[name] = parts[0][:0] if skip else np.concatenate(parts)
+    return RowBlock(**joined)
 
 
 def violations(cells: Cells, containers: RowBlock, nodes: RowBlock) -> list[str]:

@@ -7,7 +7,7 @@ under the set's settle id, and keeps the sums that make the set checkable.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -69,10 +69,11 @@ class CostSet:
             self._entities = []
         if self._waiting:
             resources = self._waiting[0][1]
-            self._write(concat([block for block, _ in self._waiting]), resources)
+            self._write([block for block, _ in self._waiting], resources)
             self._waiting = []
 
-    def _write(self, block: RowBlock, resources: tuple[str, ...]) -> None:
+    def _write(self, blocks: Sequence[RowBlock], resources: tuple[str, ...]) -> None:
+        block = concat(blocks, minutes=False)
         key = {
             "settle_id": np.full(len(block), self.settle_id, np.uint64),
             "hour": np.full(len(block), int(self.hour.timestamp()), np.uint32),
@@ -82,10 +83,10 @@ class CostSet:
         }
         settles.put_cost_hours(self.store, {**key, **_hour_columns(block)})
         minutes = {
-            "requested": ArrayColumn(block.requested_minutes, 60),
-            "used": ArrayColumn(block.used_minutes, 60),
-            "charged": ArrayColumn(block.charged_minutes, 60),
-            "covered": ArrayColumn(block.covered_minutes, 60),
+            "requested": ArrayColumn([block.requested_minutes for block in blocks], 60),
+            "used": ArrayColumn([block.used_minutes for block in blocks], 60),
+            "charged": ArrayColumn([block.charged_minutes for block in blocks], 60),
+            "covered": ArrayColumn([block.covered_minutes for block in blocks], 60),
         }
         settles.put_usage_minutes(self.store, {**key, **minutes})
 

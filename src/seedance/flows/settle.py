@@ -182,7 +182,8 @@ class Settler:
             ):
                 found += rows.violations(cells, containers, own)
                 cost_set.node_cost(rows.node_costs(cells)[cells.priced])
-                cost_set.rows(rows.concat([containers, own]), book.ledger.resources)
+                cost_set.rows(containers, book.ledger.resources)
+                cost_set.rows(own, book.ledger.resources)
         block, entities = stray_rows(
             strays,
             cluster=book.cluster.id,

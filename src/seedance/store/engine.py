@@ -24,7 +24,7 @@ import numpy.typing as npt
 from seedance.facts.errors import BusyError, RefusedError, SeedanceError, UnreachableError
 from seedance.store.columntypes import ColumnType, parse_type
 from seedance.store.handover import file_of
-from seedance.store.native import decode_blocks, encode_block
+from seedance.store.native import Piece, decode_blocks, encode_block
 from seedance.store.texts import Plain, bind, escaped, read_rows
 
 _CODE = re.compile(r"Code: (\d+)\.")
@@ -67,7 +67,7 @@ class Transport(Protocol):
         ...
 
     def insert(
-        self, table: str, names: Sequence[str], pieces: Sequence[bytes], *, token: str
+        self, table: str, names: Sequence[str], pieces: Sequence[Piece], *, token: str
     ) -> None:
         """One Native block into a table."""
         ...
@@ -139,7 +139,7 @@ class _Embedded:
             return b"" if answer is None else answer.bytes()
 
     def insert(
-        self, table: str, names: Sequence[str], pieces: Sequence[bytes], *, token: str
+        self, table: str, names: Sequence[str], pieces: Sequence[Piece], *, token: str
     ) -> None:
         settings = f" SETTINGS insert_deduplication_token = '{token}'" if token else ""
         columns = ", ".join(names)
@@ -193,7 +193,7 @@ class _Server:
             )
 
     def insert(
-        self, table: str, names: Sequence[str], pieces: Sequence[bytes], *, token: str
+        self, table: str, names: Sequence[str], pieces: Sequence[Piece], *, token: str
     ) -> None:
         settings = {"insert_deduplication_token": token} if token else {}
         with _translating():

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def file_of(pieces: Sequence[bytes]) -> Iterator[str]:
+def file_of(pieces: Sequence[bytes | memoryview]) -> Iterator[str]:
     """The path of a file that holds these bytes, for as long as the context is open."""
     if not hasattr(os, "memfd_create"):  # not Linux
         with tempfile.NamedTemporaryFile() as named:

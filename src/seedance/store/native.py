@@ -39,19 +39,30 @@ class DecimalColumn:
 class ArrayColumn:
     """Arrays of one width: `values` of shape (rows * width,) or (rows, width).
 
-    `empty` marks rows whose array is empty; their values are left out.
+    `values` may also be a list of such, which stand one after the other in the column. `empty`
+    marks rows whose array is empty; their values are left out.
     """
 
-    values: Column
+    values: Column | Sequence[Column]
     width: int
     empty: npt.NDArray[np.bool_] | None = None
 
+    @property
+    def parts(self) -> Sequence[Column]:
+        """The pieces of the column, each of shape (rows, width)."""
+        parts = [self.values] if isinstance(self.values, np.ndarray) else self.values
+        return [part.reshape(-1, self.width) for part in parts]
+
     def __len__(self) -> int:
-        return self.values.size // self.width
+        return sum(len(part) for part in self.parts)
 
 
-def encode_block(columns: Mapping[str, Any], types: Mapping[str, ColumnType]) -> list[bytes]:
-    """One Native block as pieces of bytes.
+Piece = bytes | memoryview
+"""A run of bytes; arrays are not copied for it."""
+
+
+def encode_block(columns: Mapping[str, Any], types: Mapping[str, ColumnType]) -> list[Piece]:
+    """One Native block as pieces of bytes, valid while the columns are not changed.
 
     Raises:
         ValueError: if columns differ in length or a value does not fit its type.
@@ -59,13 +70,13 @@ def encode_block(columns: Mapping[str, Any], types: Mapping[str, ColumnType]) ->
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"columns differ in length: {lengths}")
-    pieces = [_varint(len(columns)), _varint(next(iter(lengths.values())))]
+    pieces: list[Piece] = [_varint(len(columns)), _varint(next(iter(lengths.values())))]
     for name, values in columns.items():
         pieces += [_text(name), _text(types[name].text), *_encode(types[name], values)]
     return pieces
 
 
-def _encode(kind: ColumnType, values: Any) -> list[bytes]:
+def _encode(kind: ColumnType, values: Any) -> list[Piece]:
     if kind.name == "Nullable":
         return _encode_nullable(kind.inner[0], values)
     if kind.name == "Array":
@@ -76,10 +87,15 @@ def _encode(kind: ColumnType, values: Any) -> list[bytes]:
         return [_strings(values)]
     if kind.name == "Decimal" and kind.dtype is None:
         return [_wide_decimals(kind, values)]
-    return [_fixed(kind, values).tobytes()]
+    return [_bytes_of(_fixed(kind, values))] if len(values) else []
 
 
-def _encode_nullable(inner: ColumnType, values: Any) -> list[bytes]:
+def _bytes_of(values: Column) -> memoryview:
+    """The array's own bytes, without a copy where they lie together."""
+    return np.ascontiguousarray(values).data.cast("B")
+
+
+def _encode_nullable(inner: ColumnType, values: Any) -> list[Piece]:
     if isinstance(values, DecimalColumn):
         null = np.zeros(len(values), np.bool_) if values.null is None else values.null
         return [null.astype(np.uint8).tobytes(), *_encode(inner, values)]
@@ -93,19 +109,19 @@ def _encode_nullable(inner: ColumnType, values: Any) -> list[bytes]:
     return [missing, *_encode(inner, [filler if v is None else v for v in values])]
 
 
-def _encode_array(inner: ColumnType, values: Any) -> list[bytes]:
+def _encode_array(inner: ColumnType, values: Any) -> list[Piece]:
     if isinstance(values, ArrayColumn):
-        full = np.full(len(values), values.width, np.uint64)
-        content = values.values.reshape(-1, values.width)
+        full, parts = np.full(len(values), values.width, np.uint64), values.parts
         if values.empty is not None:
             full[values.empty] = 0
-            content = content[~values.empty]
-        return [np.cumsum(full).astype("<u8").tobytes(), *_encode(inner, content.reshape(-1))]
+            parts = [np.concatenate(parts)[~values.empty]]
+        content = [piece for part in parts for piece in _encode(inner, part.reshape(-1))]
+        return [np.cumsum(full).astype("<u8").tobytes(), *content]
     ends = np.cumsum([len(item) for item in values], dtype=np.uint64)
     return [ends.astype("<u8").tobytes(), *_encode(inner, [v for item in values for v in item])]
 
 
-def _encode_map(kind: ColumnType, values: Iterable[Mapping[Any, Any]]) -> list[bytes]:
+def _encode_map(kind: ColumnType, values: Iterable[Mapping[Any, Any]]) -> list[Piece]:
     rows = list(values)
     ends = np.cumsum([len(row) for row in rows], dtype=np.uint64)
     keys = [key for row in rows for key in row]
