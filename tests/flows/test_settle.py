@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from seedance.facts.costquery import CostQuery
 from seedance.facts.inventory import (
     Cluster,
     Container,
@@ -18,7 +20,9 @@ from seedance.facts.inventory import (
     Pod,
     Workload,
 )
-from seedance.facts.window import HOUR, Window
+from seedance.facts.window import HOUR, Window, format_instant
+from seedance.flows.answers import ResourceOf
+from seedance.flows.report import costs
 from seedance.manifests.load import load_manifests
 from seedance.store import objects, settles
 from seedance.store.store import Store
@@ -45,6 +49,27 @@ def test_an_hour_of_facts_becomes_rows_that_sum_to_the_node(stage: Stage) -> Non
     settled = settles.current_settles(stage.store, cluster=prod.id, window=_hours(1))[0]
     assert settled.row_cost == settled.node_cost == Decimal("5.6")
     assert not settled.provisional
+
+
+def test_in_any_window_no_more_is_covered_than_was_alive(stage: Stage) -> None:
+    prod = stage.cluster()
+    stage.pod(prod, "brief", until=T0 + timedelta(minutes=10, seconds=20), ended="seen")
+    stage.use("brief", cores=0.3, minutes=[2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.25])
+    stage.settle(T0 + timedelta(hours=2))
+
+    def cpu(first: int, last: int) -> ResourceOf:
+        start, end = (format_instant(T0 + timedelta(minutes=m)) for m in (first, last))
+        query = CostQuery(window=f"{start},{end}", filters=("pod:brief", "container:main"))
+        (item,) = costs(stage.store, query, now=T0 + timedelta(hours=2)).items
+        return item.resources["cpu"]
+
+    edges = [0, 2, 3, 5, 10, 30]
+    parts = [cpu(first, last) for first, last in pairwise(edges)]
+    assert all(part.covered <= part.alive for part in parts)
+    assert parts[2].covered == parts[2].alive == pytest.approx(2 / 60)
+    whole = cpu(0, 60)
+    assert sum(part.alive for part in parts) == pytest.approx(whole.alive)
+    assert whole.alive == pytest.approx((10 + 1 / 3) / 60)
 
 
 def test_settling_twice_changes_nothing(stage: Stage) -> None:

@@ -25,7 +25,9 @@ WHERE settle_id IN {hour_ids:Array(UInt64)}
 -- share of the hour's weight up to m, rounded half-even; the part is the difference of two such,
 -- so adjacent windows add up exactly. A row without minutes or weight is cut by time. `m` boils the
 -- 60 slots of each row down to sums, since arrays are dear; `gap` is charged and not used where use
--- is known, slot by slot. A row that is charged in other minutes only is left out.
+-- is known, slot by slot. A row that is charged in other minutes only is left out. `alive` is kept
+-- by the hour alone: what of it is not covered lies where charged minutes leave room (`open`), so no
+-- part is covered for longer than it lived, and adjacent parts add up.
 -- name: report_minute_rows
 WITH
     {cut_firsts:Array(UInt8)}[h.cut] AS cut_first, {cut_lasts:Array(UInt8)}[h.cut] AS cut_last,
@@ -33,13 +35,17 @@ WITH
     if(has_minutes AND m.weight > 0, m.weight_first / m.weight, cut_first / 60) AS share_first,
     if(has_minutes AND m.weight > 0, m.weight_last / m.weight, cut_last / 60) AS share_last,
     if(has_minutes AND m.gap > 0, m.gap_first / m.gap, cut_first / 60) AS gap_share_first,
-    if(has_minutes AND m.gap > 0, m.gap_last / m.gap, cut_last / 60) AS gap_share_last
+    if(has_minutes AND m.gap > 0, m.gap_last / m.gap, cut_last / 60) AS gap_share_last,
+    greatest(h.alive_all - m.covered_all / 3600, 0) AS blind,
+    multiIf(has_minutes AND m.open > 0 AND m.open >= blind * 3599, m.open_inside / m.open,
+            has_minutes AND m.slots * 60 > m.covered_all,
+            (m.slots * width - m.covered) / (m.slots * 60 - m.covered_all), width / 60) AS blind_share
 SELECT {cut_buckets:Array(UInt32)}[h.cut] AS bucket, h.entity AS entity, h.resource AS resource,
        h.price_id AS price_id, h.one_reason AS reason,
        m.requested / 60 AS requested, m.used / 60 AS used,
        if(has_minutes AND m.weight > 0, m.weight_last - m.weight_first, h.charged_all * width) / 60 AS charged,
        (m.gap_last - m.gap_first) / 60 AS unused, m.covered / 3600 AS covered,
-       h.alive_all * if(has_minutes AND m.lived > 0, m.lived_inside / m.lived, width / 60) AS alive,
+       m.covered / 3600 + blind * blind_share AS alive,
        if(alive > 0, requested * least(covered / alive, 1), 0) AS known,
        if(cut_last >= 60, h.picos_all, toInt128(roundBankers(toFloat64(h.picos_all) * share_last)))
            - if(cut_first = 0, toInt128(0), toInt128(roundBankers(toFloat64(h.picos_all) * share_first))) AS picos,
@@ -64,6 +70,8 @@ LEFT JOIN (
            sum(arraySum(arraySlice(requested, first + 1, last - first))) AS requested,
            sum(arraySum(arraySlice(used, first + 1, last - first))) AS used,
            sum(arraySum(arraySlice(covered, first + 1, last - first))) AS covered,
+           sum(covered_row) AS covered_all, 60 * count() AS slots, sum(arraySum(opens)) AS open,
+           sum(arraySum(arraySlice(opens, first + 1, last - first))) AS open_inside,
            sum(arraySum(gaps)) AS gap, sum(arraySum(arraySlice(gaps, 1, first))) AS gap_first,
            sum(arraySum(arraySlice(gaps, 1, last))) AS gap_last,
            sum(arrayCount(x -> x > 0, charged)) AS lived,
@@ -71,6 +79,8 @@ LEFT JOIN (
     FROM (
         SELECT entity, resource, price_id, requested, used, charged, covered,
                arrayMap((c, u, k) -> greatest(c * k / 60 - u, 0.), charged, used, covered) AS gaps,
+               arrayMap((c, k) -> if(c > 0, 60 - least(k, 60), 0), charged, covered) AS opens,
+               arraySum(covered) AS covered_row,
                arrayJoin(arrayFilter(i -> {cut_sets:Array(UInt64)}[i] = settle_id, arrayEnumerate({cut_sets:Array(UInt64)}))) AS cut,
                {cut_firsts:Array(UInt8)}[cut] AS first, {cut_lasts:Array(UInt8)}[cut] AS last
         FROM usage_minutes WHERE settle_id IN {cut_sets:Array(UInt64)}
