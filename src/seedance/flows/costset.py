@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -27,18 +28,24 @@ _BATCH_ROWS = 50_000
 
 @dataclass(slots=True)
 class CostSet:
-    """Collects and writes the rows of one settle; `count`, `row_picos`, `node_picos` sum it up."""
+    """Collects and writes the rows of one settle; `count`, `row_picos`, `node_picos` sum it up.
+
+    A batch is written by `writer` while the next one is collected; one at a time, and `finish`
+    waits for the last.
+    """
 
     store: Store
     settle_id: int
     hour: datetime
     now: datetime
+    writer: Executor
     count: int = 0
     row_picos: int = 0
     node_picos: int = 0
     _waiting: list[tuple[RowBlock, tuple[str, ...]]] = field(default_factory=list)
     _entities: list[Entity] = field(default_factory=list)
     _began: float = field(default_factory=time.perf_counter)
+    _writing: Future[None] | None = None
 
     def elapsed(self) -> float:
         """Seconds since the set was begun."""
@@ -60,19 +67,32 @@ class CostSet:
         self.row_picos += int(block.picos[block.priced].sum())
         self._waiting.append((block, resources))
         if sum(len(waiting) for waiting, _ in self._waiting) >= _BATCH_ROWS:
-            self.flush()
+            self._hand_over()
 
-    def flush(self) -> None:
-        """Write what waits, entities before the rows that point to them."""
-        if self._entities:
-            settles.put_entities(self.store, self._entities, now=self.now)
-            self._entities = []
-        if self._waiting:
-            resources = self._waiting[0][1]
-            self._write([block for block, _ in self._waiting], resources)
-            self._waiting = []
+    def finish(self) -> None:
+        """Write what waits and see to it that everything is written."""
+        self._hand_over()
+        if self._writing is not None:
+            self._writing.result()
+            self._writing = None
 
-    def _write(self, blocks: Sequence[RowBlock], resources: tuple[str, ...]) -> None:
+    def _hand_over(self) -> None:
+        """Give the batch to the writer, once it is through with the one before."""
+        if self._writing is not None:
+            self._writing.result()
+        blocks, entities = self._waiting, self._entities
+        self._waiting, self._entities = [], []
+        self._writing = self.writer.submit(self._write, blocks, entities)
+
+    def _write(
+        self, waiting: Sequence[tuple[RowBlock, tuple[str, ...]]], entities: Sequence[Entity]
+    ) -> None:
+        """Write a batch, entities before the rows that point to them."""
+        settles.put_entities(self.store, entities, now=self.now)
+        if waiting:
+            self._write_rows([block for block, _ in waiting], waiting[0][1])
+
+    def _write_rows(self, blocks: Sequence[RowBlock], resources: tuple[str, ...]) -> None:
         block = concat(blocks, minutes=False)
         key = {
             "settle_id": np.full(len(block), self.settle_id, np.uint64),

@@ -9,7 +9,7 @@ again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -132,13 +132,15 @@ class Settler:
             return use, strays
 
         results = []
-        with ThreadPoolExecutor(1, thread_name_prefix="gather-ahead") as ahead:
+        with ThreadPoolExecutor(1) as ahead, ThreadPoolExecutor(1) as writer:
             waiting = ahead.submit(gathered, blocks[0])
             for number, block in enumerate(blocks):
-                use, strays = waiting.result()
+                got = waiting.result()
                 if number + 1 < len(blocks):  # the next block is read while this one is settled
                     waiting = ahead.submit(gathered, blocks[number + 1])
-                results += [self._settle_hour(book, use, strays, start, now) for start in block]
+                results += [
+                    self._settle_hour(book, start, got, writer=writer, now=now) for start in block
+                ]
         return results
 
     def _names_of(self, cluster: Cluster, known: Sequence[Cluster]) -> list[str]:
@@ -159,11 +161,18 @@ class Settler:
         return nowhere if self._names_of(nowhere, known) else None
 
     def _settle_hour(
-        self, book: Book, use: Use, strays: Sequence[Stray], start: datetime, now: datetime
+        self,
+        book: Book,
+        start: datetime,
+        gathered: tuple[Use, Sequence[Stray]],
+        *,
+        writer: Executor,
+        now: datetime,
     ) -> SettleResult:
         self._last_id = settles.next_settle_id(now, last=self._last_id)
         grid, until = Grid(millis(start), 60), min(millis(start + HOUR), millis(now))
-        cost_set = CostSet(self.store, settle_id=self._last_id, hour=start, now=now)
+        use, strays = gathered
+        cost_set = CostSet(self.store, settle_id=self._last_id, hour=start, now=now, writer=writer)
         nodes = book.nodes_in(grid)
         members = book.members_in(grid)
         cost_set.entities(book.new_entities())
@@ -193,7 +202,7 @@ class Settler:
         )
         cost_set.entities(entities)
         cost_set.rows(block, book.ledger.resources)
-        cost_set.flush()
+        cost_set.finish()
         return self._make_current(book.cluster.id, cost_set, found, now)
 
     def _make_current(
