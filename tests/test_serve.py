@@ -7,13 +7,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from remote_write_messages import body, named
+from seedance.facts.samples import Series, SeriesId
 from seedance.serve import ending
+from seedance.serve.parts import Checked, open_rooms, open_store
+from seedance.settings.load import load
+from seedance.store import admin
+from seedance.store.samples import all_series, last_timestamps, put_series
+from seedance.store.store import Store
 
 PROGRAM = [sys.executable, "-c", "from seedance.serve import main; main()"]
 
@@ -148,6 +156,41 @@ def test_a_backup_goes_through_the_running_server_and_comes_back(server: Server)
     assert back.returncode == 0, back.stderr
     checked = seedance(server.folder, "store", "check", "--data", str(restored))
     assert checked.returncode == 0, checked.stderr
+
+
+def test_what_was_acknowledged_a_moment_ago_is_in_the_backup(tmp_path: Path) -> None:
+    running = Server(tmp_path, "--set", "intake.flush=3600")
+    try:
+        now = int(time.time() * 1000)
+        sent = httpx2.post(
+            f"{running.url}/api/v1/write",
+            content=body(named("m", [(now, 1.0)])),
+            headers={"content-type": "application/x-protobuf", "content-encoding": "snappy"},
+            trust_env=False,
+        )
+        assert sent.status_code < 300, sent.text
+        data = ("--data", str(running.data))
+        made = seedance(tmp_path, "store", "backup", str(tmp_path / "copy"), *data)
+        assert made.returncode == 0, made.stderr
+    finally:
+        running.stop(signal.SIGKILL)
+    admin.restore(tmp_path / "copy", tmp_path / "restored")
+    with Store.open(tmp_path / "restored") as store:
+        assert last_timestamps(store)[1].tolist() == [now]
+
+
+def test_the_start_forgets_series_whose_samples_are_gone(tmp_path: Path) -> None:
+    settings = load({"store.data": str(tmp_path), "web.listen": "127.0.0.1:0"}, file=None).settings
+    checked = Checked.of(settings)
+    with open_store(settings, checked.data) as store:
+        long_ago = datetime.now(UTC) - timedelta(days=20)
+        old = [Series(SeriesId(number), "m", (), "", "remote-write") for number in (1, 2)]
+        put_series(store, old, now=long_ago)
+        recorder = open_rooms(checked, store).recorder
+        assert [each.id for each in all_series(store)] == [2], "the next number follows the last"
+        recorder.start()
+        assert recorder.stats().series == 2
+        recorder.stop()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recording import Start
 
 from remote_write_messages import body, named
 from seedance.facts.errors import BusyError, IntakeError
@@ -265,3 +266,37 @@ def fill(ballast: Path) -> None:
     with ballast.open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(1 << 16))
+
+
+def test_a_flush_brings_what_was_accepted_into_the_store_at_once(
+    store: Store, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = start(flush_seconds=3600.0)
+    send(recorder, 0)
+    assert times(store) == []
+    recorder.flush()
+    assert times(store) == [0]
+    send(recorder, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(flush, "put_samples", fails(BusyError("no space left")))
+        with pytest.raises(BusyError, match="not everything is in the store yet: no space left"):
+            recorder.flush(timeout=0.5)
+
+
+def test_a_flush_does_not_wait_for_what_comes_after_it(recorder: Recorder) -> None:
+    done = threading.Event()
+
+    def keep_sending() -> None:
+        number = 0
+        while not done.is_set():
+            send(recorder, number)
+            number += 1
+
+    sender = threading.Thread(target=keep_sending)
+    sender.start()
+    try:
+        for _ in range(5):
+            recorder.flush(timeout=20)
+    finally:
+        done.set()
+        sender.join()

@@ -92,6 +92,7 @@ class Recorder:
         self._counts = Counts()
         self._trouble = "not started"
         self._stopping = False
+        self._wanted = self._flushed = 0
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -158,6 +159,20 @@ class Recorder:
             rejected=judged.rejected,
             left_out=decoded.left_out,
         )
+
+    def flush(self, *, timeout: float = 10.0) -> None:
+        """Returns once everything that was accepted before the call is in the store.
+
+        Raises:
+            BusyError: if that takes longer than `timeout` seconds, or the store does not take it.
+        """
+        with self._wake:
+            self._wanted += 1
+            mine = self._wanted
+            self._wake.notify_all()
+            if not self._wake.wait_for(lambda: self._flushed >= mine, timeout=timeout):
+                why = self._trouble or f"{self._queue_rows()} samples wait for the store"
+                raise BusyError(f"not everything is in the store yet: {why}")
 
     def fresh_pods(self, cluster_names: Collection[str], since: datetime) -> set[tuple[str, str]]:
         """(namespace, pod) of which remote write brought use newer than `since`.
@@ -249,14 +264,19 @@ class Recorder:
                 pause = self._flush_seconds if well else _RETRY_S
                 with self._wake:
                     self._wake.wait_for(self._due, timeout=pause)
-                    stopping = self._stopping
+                    stopping, wanted = self._stopping, self._wanted
                 well = self._flush()
+                if well:
+                    with self._wake:
+                        self._flushed = wanted
+                        self._wake.notify_all()
         finally:
             self._trouble = self._trouble or "the recorder has stopped"
 
     def _due(self) -> bool:
         full = self._open.rows >= self._flush_rows
-        return self._stopping or (full and not self._trouble)
+        asked = full or self._wanted > self._flushed
+        return self._stopping or (asked and not self._trouble)
 
     def _flush(self) -> bool:
         """Store everything that is in the log; False, and the reason kept, if that failed."""

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,7 +18,7 @@ from typing import cast
 import structlog
 
 from seedance.clock import Clock
-from seedance.facts.errors import BusyError, UsageError
+from seedance.facts.errors import UsageError
 from seedance.facts.limits import Limits
 from seedance.flows.adopt import adopt
 from seedance.flows.record import Recorder
@@ -34,6 +33,7 @@ from seedance.manifests.load import Manifests, load_manifests
 from seedance.serve.address import Listen, clusters_of, parse_listen
 from seedance.settings.fields import Settings, local_token_file
 from seedance.store import admin
+from seedance.store.samples import forget_series
 from seedance.store.store import Retention, Store
 from seedance.store.wal import Fsync, Wal
 from seedance.web.auth import LOCAL_ADMIN, Access, check_exposure, is_loopback
@@ -43,7 +43,8 @@ from seedance.web.tokens import TokenBook, write_secret
 log = structlog.get_logger()
 
 _FSYNC = ("always", "interval", "never")
-_FLUSH_WAIT = 10.0
+_FLUSH_WAIT = 30.0
+"""Seconds that a backup waits for what was acknowledged before it to be in the store."""
 
 
 def utc_now() -> datetime:
@@ -151,6 +152,7 @@ def open_rooms(checked: Checked, store: Store) -> Running:
         every=settings.settle.every,
         now=utc_now,
     )
+    forget_series(store, now=now)  # before the recorder learns the numbers: it must not lose one
     recorder = _recorder(checked, store)
     connections = [Connection(source) for _, source in checked.clusters]
     watchers = [
@@ -244,11 +246,7 @@ def _scrapers(
 
 def _back_up(store: Store, recorder: Recorder, target: str) -> str:
     """A backup with everything that was acknowledged before it began."""
-    until = time.monotonic() + _FLUSH_WAIT
-    while recorder.stats().queue_rows:
-        if time.monotonic() > until:
-            raise BusyError("samples wait for the store; a backup now would lack them")
-        time.sleep(0.1)
+    recorder.flush(timeout=_FLUSH_WAIT)
     path = Path(target).absolute()
     admin.backup(store, path)
     return str(path)
