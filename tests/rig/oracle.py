@@ -9,9 +9,8 @@ and what it costs, each with the amount by which a right answer may differ.
   witness saw it go, whichever is first.
 - Its request is the larger of the sum over containers and sidecars and the peak of the start, or
   what is set for the pod as a whole, plus overhead.
-- Use is constant, as its annotation says, in each container but init containers and sidecars. A
-  right answer may lack at most one scrape of it at the end, and a second at the beginning, which
-  is what lies between creation and the whole second of the start.
+- Use is constant, as its annotation says, in each container but init containers and sidecars, from
+  the moment at which they start. A right answer may lack at most one scrape of it at the end.
 """
 
 from __future__ import annotations
@@ -89,6 +88,7 @@ class Stay:
     team: str
     node: str
     start: datetime
+    runs: datetime
     end: datetime
     request: tuple[float, float]
     use: tuple[float, float]
@@ -97,11 +97,15 @@ class Stay:
     @property
     def hours(self) -> float:
         """Length of the stay."""
-        return (self.end - self.start).total_seconds() / 3600
+        return _overlap(self.start, self.end)
+
+    def used(self, index: int) -> float:
+        """Unit-hours of use."""
+        return self.use[index] * _overlap(self.runs, self.end)
 
     def doubt(self, index: int) -> float:
-        """Unit-hours of use that a right answer may lack or add."""
-        return self.use[index] * min(self.hours, (self.scrape + 2) / 3600)
+        """Unit-hours of use that a right answer may lack, or add."""
+        return self.use[index] * min(self.hours, (self.scrape + 1) / 3600)
 
 
 @dataclass(slots=True)
@@ -120,13 +124,14 @@ class Expected:
         self.pods += 1
         for index in range(2):
             request, use = stay.request[index], stay.use[index]
-            unit_hour = prices.unit_hour(stay, index)
             self.requested[index] += request * stay.hours
-            self.used[index] += use * stay.hours
+            self.used[index] += stay.used(index)
             self.used_doubt[index] += stay.doubt(index)
-            self.cost[index] += max(request, use) * unit_hour
-            if use > request and stay.hours:
-                self.cost_doubt[index] += stay.doubt(index) * unit_hour / stay.hours
+            self.cost[index] += request * prices.unit_hour(stay, index, stay.start)
+            if use > request:
+                beyond = (use - request) * prices.unit_hour(stay, index, stay.runs)
+                self.cost[index] += beyond
+                self.cost_doubt[index] += stay.doubt(index) * prices.highest(stay, index)
 
 
 class Prices:
@@ -136,12 +141,17 @@ class Prices:
         self._types = types
         self._raised_at = raised_at
 
-    def unit_hour(self, stay: Stay, index: int) -> float:
-        """What one unit (core, GiB) costs over the whole stay."""
+    def unit_hour(self, stay: Stay, index: int, since: datetime) -> float:
+        """What one unit (core, GiB) costs from `since` to the end of the stay."""
         kind = self._types[stay.cluster, stay.node]
-        before = _overlap(stay.start, min(stay.end, self._raised_at))
-        after = _overlap(max(stay.start, self._raised_at), stay.end)
+        before = _overlap(since, min(stay.end, self._raised_at))
+        after = _overlap(max(since, self._raised_at), stay.end)
         return before * unit_price(kind, index) + after * unit_price(kind, index, raised=True)
+
+    def highest(self, stay: Stay, index: int) -> float:
+        """The highest price of a unit-hour on the stay's node."""
+        kind = self._types[stay.cluster, stay.node]
+        return max(unit_price(kind, index), unit_price(kind, index, raised=True))
 
     def node_cost(self, kind: str, start: datetime, end: datetime) -> float:
         """What a node of this type costs from `start` to `end`."""
@@ -231,6 +241,7 @@ class Oracle:
             team=owners.team(raw),
             node=raw["spec"]["nodeName"],
             start=max(interval[0], self.start),
+            runs=max(started(sights) or interval[1], self.start),
             end=min(interval[1], self.end),
             request=request_of(raw["spec"]),
             use=use_of(raw),
@@ -257,6 +268,12 @@ def charged_interval(sights: list[Sight]) -> tuple[datetime, datetime] | None:
     if sights[-1].event == "DELETED":
         ends.append(sights[-1].at)
     return bound[0], min(ends)
+
+
+def started(sights: list[Sight]) -> datetime | None:
+    """When the pod's containers first started; None where they never did."""
+    stamps = [sight.raw["status"].get("startTime") for sight in sights]
+    return min((_instant(stamp) for stamp in stamps if stamp), default=None)
 
 
 def request_of(spec: Json) -> tuple[float, float]:

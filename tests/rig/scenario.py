@@ -38,6 +38,7 @@ class Run:
     product: Product
     oracle: Oracle
     window: str
+    server_stopped: datetime
     scrape_seconds: int = SCRAPE_SECONDS
 
 
@@ -54,7 +55,7 @@ def run_it(network: Network, folder: Path) -> Iterator[Run]:
             recorder.start()
             stack.callback(recorder.stop)
         _prometheus(stack, network, folder, planes["east"], product)
-        _live(planes, product)
+        stopped = _live(planes, product)
         end = floor_minute(datetime.now(UTC))
         oracle = Oracle(floor_minute(started), end, raised_at)
         window = f"{oracle.start:%Y-%m-%dT%H:%M:00Z},{end:%Y-%m-%dT%H:%M:00Z}"
@@ -64,11 +65,11 @@ def run_it(network: Network, folder: Path) -> Iterator[Run]:
         _say(f"the witness had missed {missed}")
         oracle.add_cluster("east", recorders["east"], scrape=SCRAPE_SECONDS)
         oracle.add_cluster("west", recorders["west"], scrape=KUBELET_SECONDS)
-        yield Run(product, oracle, window)
+        yield Run(product, oracle, window, stopped)
 
 
-def _live(planes: dict[str, ControlPlane], product: Product) -> None:
-    """Parts 1 to 5."""
+def _live(planes: dict[str, ControlPlane], product: Product) -> datetime:
+    """Parts 1 to 5; the instant at which the server was stopped."""
     eventually(lambda: product.status_of("/readyz") == 200, "both are watched", seconds=60)
     time.sleep(1.1)  # a node's creationTimestamp is cut to the second, and must lie after that
     east, west = World(planes["east"].api, EAST), World(planes["west"].api, WEST, shift=3)
@@ -83,6 +84,7 @@ def _live(planes: dict[str, ControlPlane], product: Product) -> None:
     west.churn(1)
     time.sleep(20)
     _say("the server is stopped, pods are deleted unseen")
+    stopped = datetime.now(UTC)
     assert product.stop() == 0, product.program.tail()
     time.sleep(12)
     east.delete_unseen()
@@ -102,6 +104,7 @@ def _live(planes: dict[str, ControlPlane], product: Product) -> None:
     east.churn(2)
     west.churn(2)
     time.sleep(30)
+    return stopped
 
 
 def _plane(stack: ExitStack, network: Network, folder: Path, name: str) -> ControlPlane:

@@ -126,6 +126,36 @@ def test_the_rows_of_a_cluster_add_up_to_its_nodes(run: Run) -> None:
         assert costs[name] == pytest.approx(want, rel=EXACT), name
 
 
+def test_what_nobody_uses_is_idle_and_hardly_anything_unattributed(run: Run) -> None:
+    rows = run.product.cost("--by", "cluster,kind", "--window", run.window)["items"]
+    costs = {(i["keys"]["cluster"], i["keys"]["kind"]): float(i["cost"]) for i in rows}
+    for name, whole in run.oracle.node_cost.items():
+        pods = sum(
+            sum(want.cost) for (at,), want in run.oracle.expected("cluster").items() if at == name
+        )
+        assert costs.get((name, "unattributed"), 0.0) < 0.2 * whole
+        rest = sum(costs.get((name, kind), 0.0) for kind in ("idle", "system", "unattributed"))
+        assert rest == pytest.approx(whole - pods, rel=1e-3)
+
+
+def test_pods_that_lived_through_everything_are_one_life_without_an_estimated_end(run: Run) -> None:
+    rows = _rows(run, "cluster", "namespace", "pod")
+    survivors = [
+        (stay.cluster, stay.namespace, stay.name)
+        for stay in run.oracle.stays
+        if stay.end == run.oracle.end and stay.start < run.server_stopped
+    ]
+    assert len(survivors) > 1_000
+    flagged = [keys for keys in survivors if "end-estimated" in rows[keys]["flags"]]
+    assert not [keys for keys in flagged if keys[1] != UNSEEN]
+
+
+def test_the_servers_log_holds_no_warning_of_python(run: Run) -> None:
+    text = run.product.program.log.read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if "Warning" in line or "Traceback" in line]
+    assert not lines, "\n".join(lines[:10])
+
+
 def test_no_invariant_was_violated(run: Run) -> None:
     status = run.product.get("/api/v1/status")
     assert status["ready"], status["health"]

@@ -93,12 +93,13 @@ def test_a_price_that_is_raised_counts_from_then_on() -> None:
         team="t",
         node="n",
         start=NOON - timedelta(hours=1),
+        runs=NOON - timedelta(hours=1),
         end=NOON + timedelta(hours=2),
         request=(1.0, 1.0),
         use=(0.0, 0.0),
         scrape=5,
     )
-    assert prices.unit_hour(stay, 0) == pytest.approx(0.027 + 2 * RAISED[0])
+    assert prices.unit_hour(stay, 0, stay.start) == pytest.approx(0.027 + 2 * RAISED[0])
 
 
 def test_a_whole_node_price_is_split_by_its_weights() -> None:
