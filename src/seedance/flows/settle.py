@@ -36,8 +36,8 @@ from seedance.store.store import Store
 FINAL_AFTER = timedelta(minutes=5)
 """How long after its end an hour stays provisional: senders may be behind for that long."""
 
-BLOCK_HOURS = 4
-"""Hours whose use is held at once: 50,000 containers × 240 minutes × 2 resources = 144 MB."""
+BLOCK_HOURS = 3
+"""Hours whose use is held at once: 50,000 containers × 180 minutes × 2 resources = 108 MB."""
 
 RANGE_HOURS = 24
 """Neighbouring hours that share one reading of the inventory."""
