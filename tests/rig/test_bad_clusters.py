@@ -141,7 +141,8 @@ def test_one_cluster_that_is_away_does_not_hold_up_the_other(
     product = serve(gone=away, here=plane.kubeconfig("here", "rig-admin"))
     eventually(lambda: _nodes(product) == ["n0"], "the other cluster is read", seconds=30)
     eventually(_says(product, "watch gone"), "the one that is away is named", seconds=30)
-    assert "watch here" not in _reasons(product)
+    eventually(lambda: "watch here" not in _reasons(product), "the other is well", seconds=30)
+    assert not _ready(product)
 
 
 def test_a_token_that_is_no_longer_good_is_named_and_a_new_one_is_taken(
@@ -176,7 +177,7 @@ def test_a_certificate_that_is_over_is_named(plane: ControlPlane, serve: Serve) 
     [
         (None, "No such file"),
         ("clusters: [", "line"),
-        ('{"apiVersion": "v1", "kind": "Config"}', "context"),
+        ('{"apiVersion": "v1", "kind": "Config"}', "no kubeconfig"),
     ],
 )
 def test_a_kubeconfig_that_is_none_ends_the_start_with_2_and_its_name(

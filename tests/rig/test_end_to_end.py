@@ -91,9 +91,9 @@ def test_what_a_namespace_pays_for_requests_equals_the_oracle(run: Run) -> None:
     assert not differences, _report(differences)
 
 
-def test_use_equals_the_oracle_within_one_scrape(run: Run) -> None:
-    expected = run.oracle.expected("cluster", "namespace", "team")
-    rows = _rows(run, "cluster", "namespace", "team")
+def test_use_of_every_pod_equals_the_oracle_within_one_scrape(run: Run) -> None:
+    expected = run.oracle.expected("cluster", "namespace", "name")
+    rows = _rows(run, "cluster", "namespace", "pod")
     differences = []
     for keys, want in sorted(expected.items()):
         for index, resource in enumerate(RESOURCES):
@@ -107,8 +107,8 @@ def test_use_equals_the_oracle_within_one_scrape(run: Run) -> None:
 
 
 def test_where_use_exceeds_requests_it_is_what_is_paid(run: Run) -> None:
-    expected = run.oracle.expected("cluster", "namespace", "team")
-    rows = _rows(run, "cluster", "namespace", "team")
+    expected = run.oracle.expected("cluster", "namespace", "name")
+    rows = _rows(run, "cluster", "namespace", "pod")
     hungry = {keys: want for keys, want in expected.items() if is_hungry(keys[1])}
     assert hungry
     differences = []
