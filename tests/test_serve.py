@@ -15,6 +15,7 @@ import httpx2
 import pytest
 
 from remote_write_messages import body, named
+from seedance.facts.errors import BugError
 from seedance.facts.samples import Series, SeriesId
 from seedance.serve import ending
 from seedance.serve.parts import Checked, open_rooms, open_store
@@ -281,3 +282,20 @@ def test_a_bug_is_70_and_shows_a_traceback_only_on_request(
     monkeypatch.setenv("SEEDANCE_DEBUG", "1")
     assert ending.run([]) == 70
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_refused_statement_is_70_and_shown_only_on_request(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_: list[str]) -> int:
+        raise BugError("the store refused a statement", said="Code: 62", statement="SELECT secret")
+
+    monkeypatch.setattr("seedance.serve.program.command", broken)
+    assert ending.run([]) == 70
+    told = capsys.readouterr().err
+    assert "a bug, not your mistake: the store refused a statement" in told
+    assert "SEEDANCE_DEBUG=1" in told
+    assert "secret" not in told
+    monkeypatch.setenv("SEEDANCE_DEBUG", "1")
+    assert ending.run([]) == 70
+    assert "Code: 62\nSELECT secret" in capsys.readouterr().err

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import structlog
 
-from seedance.facts.errors import SeedanceError
+from seedance.facts.errors import SeedanceError, account_of
 from seedance.facts.window import floor_minute
 from seedance.flows.adopt import adopt
 from seedance.flows.settle import Settler, SettleResult
@@ -121,10 +121,11 @@ class Clock:
             results = self._settler.settle_due(floor_minute(self._now()))
             swept = self._sweep()
         except SeedanceError as error:
-            return self._failed(str(error), began)
+            return self._failed(str(error), began, account_of(error))
         except Exception as error:
             log.exception("settling failed")
-            return self._failed(f"{type(error).__name__}: {error}", began)
+            reason = f"{type(error).__name__}: {error}"
+            return self._failed(reason, began, {"why": reason})
         seconds = time.monotonic() - began
         broken = [text for result in results for text in result.violations]
         self._state = ClockState(
@@ -157,8 +158,8 @@ class Clock:
             notes=manifests.notes,
         )
 
-    def _failed(self, reason: str, began: float) -> list[SettleResult]:
-        log.error("settling failed", why=reason)
+    def _failed(self, reason: str, began: float, account: Mapping[str, str]) -> list[SettleResult]:
+        log.error("settling failed", **account)
         before = self._state
         self._state = ClockState(
             healthy=False,

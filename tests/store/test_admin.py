@@ -17,6 +17,7 @@ from seedance.facts.errors import RefusedError, UsageError
 from seedance.facts.samples import SampleColumns, Series, SeriesId
 from seedance.facts.window import Window
 from seedance.store import admin, samples, settles
+from seedance.store.engine import StoreError
 from seedance.store.native import DecimalColumn
 from seedance.store.settles import SettleRow
 from seedance.store.statements import schema_steps
@@ -259,8 +260,9 @@ def test_half_a_backup_is_refused(store: Store, tmp_path: Path) -> None:
 
 def test_a_failed_backup_leaves_no_rest(store: Store, tmp_path: Path) -> None:
     store.engine.command("DROP TABLE prices SYNC")
-    with pytest.raises(Exception, match="prices"):
+    with pytest.raises(StoreError) as told:
         admin.backup(store, tmp_path / "copy")
+    assert "prices" in told.value.said
     assert list((tmp_path / "copy").iterdir()) == []
 
 

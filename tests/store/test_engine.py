@@ -235,10 +235,23 @@ def test_faults_that_pass_are_busy(text: str) -> None:
     assert fault.retry_after > 0
 
 
-def test_other_faults_keep_the_engines_words() -> None:
-    fault = translated(RuntimeError("Code: 36. DB::Exception: Bad arguments"))
-    assert type(fault) is StoreError
-    assert str(fault) == "Code: 36. DB::Exception: Bad arguments"
+def test_other_faults_keep_the_engines_words_for_the_log() -> None:
+    text = "Code: 36. DB::Exception: In scope SELECT (A_B): bad. (BAD_ARGUMENTS) (version 25.1)"
+    fault = translated(RuntimeError(text))
+    assert isinstance(fault, StoreError)
+    assert str(fault) == f"the store refused a statement: BAD_ARGUMENTS (bug {fault.id})"
+    assert fault.account() == {"id": fault.id, "why": str(fault), "said": text}
+    bare = translated(RuntimeError("Code: 36. DB::Exception: x"))
+    assert str(bare).startswith("the store refused a statement (bug ")
+
+
+def test_a_refused_statement_is_for_the_log_and_not_for_readers(store: Store) -> None:
+    sql = "SELECT secret FROM nowhere"
+    with pytest.raises(StoreError) as told:
+        store.engine.rows(sql)
+    assert "secret" not in f"{told.value} {told.value.hint}"
+    assert told.value.statement == sql
+    assert "nowhere" in told.value.said
 
 
 @given(

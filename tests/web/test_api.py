@@ -1,7 +1,9 @@
+import re
 from decimal import Decimal
 
 import httpx2
 import pytest
+from structlog.testing import capture_logs
 
 from seed import LENGTH, cost_of
 from serving import Served
@@ -143,3 +145,25 @@ def test_explain_knows_reasons(client: httpx2.Client) -> None:
     answer = client.get("/api/v1/explain/no-owner-key").json()
     assert answer["sentence"]
     assert client.get("/api/v1/explain/nonsense").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "accept"), [("/api/v1/costs", "*/*"), ("/costs?window=7d&by=team", "text/html")]
+)
+def test_a_refused_statement_is_told_as_a_bug_with_an_id(
+    served: Served, client: httpx2.Client, monkeypatch: pytest.MonkeyPatch, path: str, accept: str
+) -> None:
+    engine = served.context.store.engine
+    rows, sql = engine.rows, "SELECT secret FROM nowhere"
+    monkeypatch.setattr(engine, "rows", lambda *_: rows(sql))
+    with capture_logs() as logs:
+        answer = client.get(path, headers={"accept": accept})
+    assert answer.status_code == 500
+    (logged,) = [entry for entry in logs if entry["event"] == "bug"]
+    assert logged["statement"] == sql
+    assert "nowhere" in logged["said"]
+    assert logged["id"] in answer.text
+    assert "report" in answer.text
+    assert not re.search("secret|nowhere|SELECT|DB::", answer.text)
+    if accept == "*/*":
+        assert (answer.json()["code"], answer.json()["id"]) == ("bug", logged["id"])

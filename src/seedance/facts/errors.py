@@ -9,15 +9,18 @@
     │   └── UnauthenticatedError      HTTP 401   no token, or one that is not known
     ├── NoDataError          exit 6   HTTP 404   the window holds no data, and why
     ├── BusyError            exit 4   HTTP 503   try again later (`retry_after` seconds)
-    └── IntakeError                   HTTP 400   a body that is not what it says
-        ├── MediaTypeError            HTTP 415   wrong Content-Type or Content-Encoding
-        └── TooLargeError             HTTP 413   over a documented limit
+    ├── IntakeError                   HTTP 400   a body that is not what it says
+    │   ├── MediaTypeError            HTTP 415   wrong Content-Type or Content-Encoding
+    │   └── TooLargeError             HTTP 413   over a documented limit
+    └── BugError             exit 70  HTTP 500   our own mistake: an id, the rest is in the log
 
 Each message says what happened, where, and what to do. Doors translate: `cli/exits.py` to exit
 codes, `web/problems.py` to RFC 9457 documents.
 """
 
 from __future__ import annotations
+
+import secrets
 
 
 class SeedanceError(Exception):
@@ -113,3 +116,33 @@ class TooLargeError(IntakeError):
     """A body, label set or declared length over a documented limit."""
 
     code = "too-large"
+
+
+class BugError(SeedanceError):
+    """A mistake of this program, not of whoever asked.
+
+    The message is for readers and ends with the id. What only a developer can read (`said`, the
+    words of the part that failed, and `statement`, what it was asked) belongs into the log.
+    """
+
+    code = "bug"
+
+    def __init__(self, message: str, *, said: str = "", statement: str = "") -> None:
+        self.id = secrets.token_hex(4)
+        super().__init__(
+            f"{message} (bug {self.id})",
+            hint=f"look for id {self.id} in the server's log and report what stands there",
+        )
+        self.said = said
+        self.statement = statement
+
+    def account(self) -> dict[str, str]:
+        """Fields for the log: `id`, `why`, and `said` and `statement` where they are known."""
+        told = {"id": self.id, "why": str(self)}
+        more = {"said": self.said, "statement": self.statement}
+        return told | {name: text for name, text in more.items() if text}
+
+
+def account_of(error: Exception) -> dict[str, str]:
+    """Fields for the log of any failure: `why`, and of a bug everything that is known."""
+    return error.account() if isinstance(error, BugError) else {"why": str(error)}

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from seedance.facts.errors import IntakeError, SeedanceError
+from seedance.facts.errors import IntakeError, SeedanceError, account_of
 from seedance.facts.inventory import Cluster, ClusterId, ObjectVersion, Uid
 from seedance.facts.window import HOUR, floor_hour
 from seedance.flows.estimates import Estimates, Name
@@ -90,7 +90,9 @@ class Inventory:
                     self._take(event)
                 except IntakeError as error:
                     self.unreadable += 1
-                    log.warning("object cannot be read", cluster=self.cluster.name, why=str(error))
+                    log.warning(
+                        "object cannot be read", cluster=self.cluster.name, **account_of(error)
+                    )
 
     def write(self, *, now: datetime) -> Written:
         """Write what waits; `mark` it afterwards with a later clock.

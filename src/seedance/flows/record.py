@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 import numpy as np
 import structlog
 
-from seedance.facts.errors import BusyError, IntakeError, SeedanceError
+from seedance.facts.errors import BusyError, IntakeError, SeedanceError, account_of
 from seedance.facts.limits import Limits
 from seedance.facts.rejections import Accepted
 from seedance.facts.samples import Door, SampleColumns
@@ -290,7 +290,7 @@ class Recorder:
         except Exception as error:  # a flusher that dies in silence would lose samples
             self._trouble = str(error) or type(error).__name__
             unexpected = not isinstance(error, SeedanceError)
-            log.exception("flush-failed", error=self._trouble, exc_info=unexpected)
+            log.exception("flush-failed", **account_of(error), exc_info=unexpected)
             return False
         with self._lock:
             self._counts.mark(self._clock())
@@ -371,4 +371,5 @@ def _busy_if_unreadable() -> Iterator[None]:
     except BusyError:
         raise
     except SeedanceError as error:
+        log.warning("store-unreadable", **account_of(error))
         raise BusyError(f"the store cannot be read: {error}") from error

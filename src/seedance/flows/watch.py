@@ -21,7 +21,7 @@ from functools import partial
 
 import structlog
 
-from seedance.facts.errors import NotFoundError, RefusedError, SeedanceError
+from seedance.facts.errors import NotFoundError, RefusedError, SeedanceError, account_of
 from seedance.facts.inventory import ClusterId, Uid
 from seedance.flows.inventory import Inventory, known_cluster, record
 from seedance.flows.ledger import Event
@@ -345,7 +345,9 @@ class Watcher:
                 await asyncio.to_thread(self._write_once, inventory)
             except SeedanceError as error:
                 self._store_error = f"the inventory cannot be written: {error}"
-                log.warning("the inventory cannot be written", cluster=self.name, why=str(error))
+                log.warning(
+                    "the inventory cannot be written", cluster=self.name, **account_of(error)
+                )
                 await asyncio.sleep(_STORE_PAUSE)
             else:
                 self._store_error = ""

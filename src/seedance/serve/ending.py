@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Sequence
 
 from seedance.facts.errors import (
+    BugError,
     BusyError,
     NoDataError,
     NotFoundError,
@@ -21,6 +22,8 @@ from seedance.facts.errors import (
     UsageError,
 )
 from seedance.settings.load import SettingsError
+
+_REPORT = "please report it with what SEEDANCE_DEBUG=1 shows"
 
 FINE, PROBLEMS, USAGE, BUG, INTERRUPTED = 0, 1, 2, 70, 130
 
@@ -48,6 +51,8 @@ def run(arguments: Sequence[str]) -> int:
         return _say(str(error), error.hint, USAGE)
     except SeedanceError as error:
         code = next((code for kind, code in CODES if isinstance(error, kind)), BUG)
+        if code == BUG:
+            return _bug(error)
         _debug(error)
         return _say(str(error), error.hint, code)
     except ModuleNotFoundError as error:
@@ -71,9 +76,13 @@ def _missing(error: ModuleNotFoundError) -> int:
 
 def _bug(error: BaseException) -> int:
     _debug(error)
+    if isinstance(error, BugError):
+        if os.environ.get("SEEDANCE_DEBUG"):
+            sys.stderr.write(f"{error.said}\n{error.statement}\n")
+        return _say(f"a bug, not your mistake: {error}", _REPORT, BUG)
     return _say(
         f"a bug, not your mistake: {type(error).__name__}: {error}",
-        "please report it with what SEEDANCE_DEBUG=1 shows",
+        _REPORT,
         BUG,
     )
 

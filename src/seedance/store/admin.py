@@ -72,7 +72,7 @@ def _parts(engine: Engine) -> Iterator[Problem]:
         try:
             parts = engine.rows(statement("check_table"), {"table": table})
         except StoreError as fault:
-            yield Problem(table, f"cannot be read: {fault}", hint=_RESTORE)
+            yield Problem(table, f"cannot be read: {fault.said or fault}", hint=_RESTORE)
             continue
         for part in parts:
             if not part["is_passed"]:

@@ -21,13 +21,16 @@ from urllib.parse import unquote, urlsplit
 
 import numpy.typing as npt
 
-from seedance.facts.errors import BusyError, RefusedError, SeedanceError, UnreachableError
+from seedance.facts.errors import BugError, BusyError, RefusedError, SeedanceError, UnreachableError
 from seedance.store.columntypes import ColumnType, parse_type
 from seedance.store.handover import file_of
 from seedance.store.native import Piece, decode_blocks, encode_block
 from seedance.store.texts import Plain, bind, escaped, read_rows
 
 _CODE = re.compile(r"Code: (\d+)\.")
+_FAULT = re.compile(r"\(([A-Z][A-Z0-9_]{3,})\)")
+"""The name of a fault, at the end of ClickHouse's text."""
+
 _NO_SPACE = re.compile(r"NOT_ENOUGH_SPACE|No space left on device|errno: 28\b|Errno 28\b")
 _BUSY_CODES = {"241": "memory", "252": "parts", "243": "space", "202": "queries"}
 """ClickHouse's codes for faults that pass: memory limit, too many parts, no space, too many."""
@@ -51,10 +54,8 @@ _SESSION: dict[str, int | str] = {
 """Settings that every statement of this program runs under, on both transports."""
 
 
-class StoreError(SeedanceError):
-    """The engine refused a statement; the message keeps ClickHouse's own text."""
-
-    code = "store"
+class StoreError(BugError):
+    """The engine refused a statement; `said` keeps ClickHouse's own text."""
 
 
 class Transport(Protocol):
@@ -216,7 +217,7 @@ def _translating() -> Iterator[None]:
 
 
 def translated(fault: Exception) -> SeedanceError:
-    """An engine's exception as one of ours: busy where waiting helps, else with its own text."""
+    """An engine's exception as one of ours: busy where waiting helps, else a bug."""
     text = str(fault)
     if isinstance(fault, SeedanceError):
         return fault
@@ -231,7 +232,10 @@ def translated(fault: Exception) -> SeedanceError:
         )
     if not code and ("onnection" in text or "timed out" in text):
         return UnreachableError(f"the ClickHouse server does not answer: {text}")
-    return StoreError(text)
+    named = _FAULT.findall(text)
+    return StoreError(
+        f"the store refused a statement{f': {named[-1]}' if named else ''}", said=text
+    )
 
 
 def checked(name: str) -> str:
@@ -289,7 +293,7 @@ class Engine:
         """The answer as dicts: Decimal, aware UTC datetime, date, dict, list, str, int, float."""
         bound = bind(sql, params or {})
         fmt = "JSONCompactEachRowWithNamesAndTypes"
-        return read_rows(self._transport.query(sql, fmt, bound, threads=None))
+        return read_rows(self._query(sql, fmt, bound))
 
     def columns(
         self, sql: str, params: Mapping[str, object] | None = None, *, threads: int | None = None
@@ -300,11 +304,20 @@ class Engine:
         statements without a SETTINGS clause of their own.
         """
         bound = bind(sql, params or {})
-        return decode_blocks(self._transport.query(sql, "Native", bound, threads=threads))
+        return decode_blocks(self._query(sql, "Native", bound, threads=threads))
 
     def command(self, sql: str, params: Mapping[str, object] | None = None) -> None:
         """Runs a statement that answers nothing (or whose answer does not matter)."""
-        self._transport.query(sql, "", bind(sql, params or {}), threads=None)
+        self._query(sql, "", bind(sql, params or {}))
+
+    def _query(
+        self, sql: str, fmt: str, params: Mapping[str, Plain], *, threads: int | None = None
+    ) -> bytes:
+        try:
+            return self._transport.query(sql, fmt, params, threads=threads)
+        except StoreError as fault:
+            fault.statement = sql
+            raise
 
     def insert(self, table: str, columns: Mapping[str, Any], *, token: str = "") -> None:
         """Writes equal-long columns into a table of this database in one block.
@@ -316,7 +329,7 @@ class Engine:
 
         Raises:
             BusyError: no space, memory or parts left; nothing of the block may be lost: retry.
-            StoreError: any other refusal, with ClickHouse's text.
+            StoreError: any other refusal, `said` with ClickHouse's text.
         """
         if not _TOKEN.fullmatch(token):
             raise StoreError(f"{token!r} is no deduplication token (letters, digits, . _ : -)")

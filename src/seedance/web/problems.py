@@ -22,6 +22,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from seedance.facts.errors import (
+    BugError,
     BusyError,
     IntakeError,
     ManifestError,
@@ -102,6 +103,8 @@ def problem_of(error: SeedanceError) -> Problem:
     status = next((code for kind, code in STATUSES if isinstance(error, kind)), 500)
     extra: dict[str, Any] = {}
     headers: dict[str, str] = {}
+    if isinstance(error, BugError):
+        extra["id"] = error.id
     if isinstance(error, BusyError):
         headers["retry-after"] = str(error.retry_after)
         extra["retryAfter"] = error.retry_after
@@ -145,7 +148,9 @@ def _on(
     return handle
 
 
-def _expected(_: Request, error: Exception) -> Problem:
+def _expected(request: Request, error: Exception) -> Problem:
+    if isinstance(error, BugError):
+        _log.error("bug", path=request.url.path, **error.account(), exc_info=error)
     return problem_of(error) if isinstance(error, SeedanceError) else _unknown(error)
 
 
