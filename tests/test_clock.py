@@ -3,18 +3,25 @@ import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
+from structlog.testing import capture_logs
 
 from seed import START, seed
 from seedance.clock import Clock
 from seedance.facts.errors import BusyError
+from seedance.facts.inventory import Cluster, ClusterId
+from seedance.facts.samples import SampleColumns, Series, SeriesId
 from seedance.flows.adopt import adopt
 from seedance.flows.settle import Settler, SettleResult
 from seedance.manifests.load import load_manifests
 from seedance.store.adopted import adopted
+from seedance.store.objects import put_cluster
+from seedance.store.samples import put_metric_ids, put_samples, put_series
 from seedance.store.settles import dirty_hours
 from seedance.store.store import Store
 
+CPU = "container_cpu_usage_seconds_total"
 NOW = datetime(2026, 11, 30, 12, 30, tzinfo=UTC)
 RULES = """
 apiVersion: cost.seedance.io/v2
@@ -140,3 +147,20 @@ def test_the_real_settler_fits(store: Store) -> None:
     )  # fmt: skip
     assert clock.round() == []
     assert clock.state().healthy
+
+
+def test_a_name_that_no_watched_cluster_has_is_told_once(store: Store) -> None:
+    put_cluster(store, Cluster(ClusterId("u-1"), "admin@prod", START), now=START)
+    put_metric_ids(store, {CPU: 1}, now=NOW)
+    put_series(store, [Series(SeriesId(1), CPU, (), "prod", "remote-write")], now=NOW)
+    one = np.array([1])
+    columns = SampleColumns(one, one * int(NOW.timestamp() * 1000), np.array([1.0]))
+    put_samples(store, one, columns, token="a")
+    clock = clock_of(store, Settling())
+    with capture_logs() as logs:
+        for _ in range(4):
+            clock.round()
+    (told,) = logs
+    assert told["log_level"] == "warning"
+    assert (told["arriving"], told["watched"]) == (["prod"], ["admin@prod"])
+    assert "--cluster NAME=KUBECONFIG" in told["do"]

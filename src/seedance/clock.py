@@ -19,7 +19,9 @@ from seedance.facts.errors import SeedanceError, account_of
 from seedance.facts.window import floor_minute
 from seedance.flows.adopt import adopt
 from seedance.flows.settle import Settler, SettleResult
+from seedance.flows.status import strangers
 from seedance.manifests.load import Manifests, load_manifests
+from seedance.store.objects import clusters
 from seedance.store.settles import sweep
 from seedance.store.store import Store
 
@@ -91,6 +93,8 @@ class Clock:
         self._stamp = _stamp(self._paths)
         self._edit = ""
         self._swept_at = now()
+        self._strange: set[str] = set()
+        self._told: set[str] = set()
         self._state = ClockState(
             healthy=True, reason="", last_round=None, seconds=0.0, hours=0, violations=0,
             settled=0, failures=0, swept=0,
@@ -120,6 +124,7 @@ class Clock:
             # whole, instead of cutting it by its minutes, and nothing is counted twice.
             results = self._settler.settle_due(floor_minute(self._now()))
             swept = self._sweep()
+            self._tell_strangers()
         except SeedanceError as error:
             return self._failed(str(error), began, account_of(error))
         except Exception as error:
@@ -185,6 +190,25 @@ class Clock:
             return 0
         self._swept_at = now
         return sweep(self._store, now=now)
+
+    def _tell_strangers(self) -> None:
+        """Says once of each name that samples bear and no watched cluster has.
+
+        At the second sight: at the start samples may be here before their cluster has answered.
+        """
+        before = self._strange
+        self._strange = {stranger.word for stranger in strangers(self._store, now=self._now())}
+        found = (self._strange & before) - self._told
+        watched = [cluster.name for cluster in clusters(self._store)] if found else []
+        if not watched:
+            return
+        self._told |= found
+        log.warning(
+            "samples name a cluster that is not watched",
+            arriving=sorted(found),
+            watched=watched,
+            do="--cluster NAME=KUBECONFIG with the samples' name, or Prometheus' external label",
+        )
 
     def _read_again(self) -> None:
         """Takes an edit of the manifests; a broken one is told of and leaves the old in force."""

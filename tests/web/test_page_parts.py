@@ -9,14 +9,17 @@ from pathlib import Path
 import pytest
 from starlette.datastructures import QueryParams
 
+from browser import samplestatus
 from browser.sampledesk import NOW, SampleDesk
 from seedance.facts.costquery import CostQuery
 from seedance.facts.errors import UsageError
+from seedance.flows.answers import Stranger
 from seedance.web.pages import asked, chart, figures, links, menus, render
 from seedance.web.pages.assets import Assets
 from seedance.web.pages.figures import Money
 from seedance.web.pages.routes import local
 from seedance.web.pages.shell import freshness_of
+from seedance.web.pages.status import status_page
 from seedance.web.pages.table import table
 
 MINUS = "\u2212"
@@ -184,3 +187,18 @@ def test_an_upgrade_below_a_running_server_changes_none_of_its_pages(
     (tmp_path / "old.html").write_text("after")
     os.utime(tmp_path / "old.html", (1, 1))
     assert env.get_template("old.html").render() == "before"
+
+
+def test_status_names_the_two_words_that_differ_and_what_makes_them_one() -> None:
+    answer = samplestatus.status(NOW).model_copy(
+        update={
+            "clusters": [{"id": "u-1", "name": "admin@prod"}],
+            "strangers": [Stranger(word="prod eu", series=3), Stranger(word="", series=1)],
+        }
+    )
+    foreign, nameless = status_page(answer, "UTC").hints[:2]
+    assert "Samples name prod eu; watched is admin@prod." in foreign.sentence
+    assert foreign.step == "seedance serve --cluster 'prod eu'=KUBECONFIG"
+    assert nameless.step == "external_labels:\n  cluster: admin@prod"
+    unwatched = answer.model_copy(update={"clusters": []})
+    assert "watched is no cluster" in status_page(unwatched, "UTC").hints[0].sentence

@@ -95,8 +95,9 @@ _REASONS = {
     ),
     "reason:no-cluster": Phrase(
         "no cluster",
-        "The samples name no cluster, and there are several.",
-        "Send them with a token bound to the cluster, or add a cluster label in the sender.",
+        "The samples name a cluster that is not watched under that name, or none of several.",
+        "Open Status: it names both. Watch the cluster under the samples' name, set an external "
+        "label in the sender, or send with a token bound to the cluster.",
     ),
     "reason:no-object": Phrase(
         "no object",

@@ -99,6 +99,20 @@ _STATUS = {
         "Nothing is known about what runs until a cluster is watched.",
         "seedance serve --kubeconfig ~/.kube/config",
     ),
+    "hint:strangers": Phrase(
+        "Samples name a cluster that is not watched",
+        "Samples name {words}; watched is {names}. Until both are one name, the use that they "
+        "report is nobody's. Watch the cluster under the samples' name, or set Prometheus' "
+        "external label cluster to the watched one.",
+        "seedance serve --cluster {word}=KUBECONFIG",
+    ),
+    "hint:nameless": Phrase(
+        "Samples name no cluster",
+        "Several clusters are watched ({names}), so the use that samples without a name report is "
+        "nobody's. Set an external label in each Prometheus, or send with a token bound to it.",
+        "external_labels:\n  cluster: {name}",
+    ),
+    "hint:unwatched": Phrase("no cluster", ""),
     "hint:usage": Phrase(
         "Send usage",
         "Point Prometheus at this server; until then kubelets are read where a cluster is watched.",

@@ -251,6 +251,13 @@ class SettleOf(Answer):
     lag_seconds: float = Field(description="Age of the newest settle.")
 
 
+class Stranger(Answer):
+    """A cluster that samples of the last hour name, and that is not watched under that name."""
+
+    word: str = Field(description="As the samples name it; empty where they name none.")
+    series: int = Field(description="Series with a sample in the last hour.")
+
+
 class StatusAnswer(Answer):
     """How the server is. The dictionaries hold what the named part reports about itself."""
 
@@ -265,6 +272,11 @@ class StatusAnswer(Answer):
     scrapes: list[dict[str, Any]] = Field(default_factory=list)
     sources: dict[str, int] = Field(
         default_factory=dict, description="Door to the number of series that came through it."
+    )
+    strangers: list[Stranger] = Field(
+        default_factory=list,
+        description="Clusters that samples name and that are not watched under that name: their "
+        "use is nobody's (`no-cluster`).",
     )
     settles: list[SettleOf] = Field(default_factory=list)
     store: list[TableSize] = Field(default_factory=list)

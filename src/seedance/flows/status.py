@@ -12,8 +12,10 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
-from seedance.flows.answers import Health, SettleOf, StatusAnswer, TableSize
-from seedance.store.lists import newest_settles, series_by_door
+from seedance.facts.window import HOUR
+from seedance.flows.answers import Health, SettleOf, StatusAnswer, Stranger, TableSize
+from seedance.flows.gather import METRICS
+from seedance.store.lists import cluster_words, newest_settles, series_by_door, words_heard
 from seedance.store.objects import clusters
 from seedance.store.reports import cluster_names
 from seedance.store.store import Store
@@ -90,10 +92,25 @@ def status(store: Store, parts: Parts, *, now: datetime, version: str) -> Status
         watches=[told(tell()) for tell in parts.watches],
         scrapes=[told(tell()) for tell in parts.scrapes],
         sources=series_by_door(store),
+        strangers=strangers(store, now=now),
         settles=settled,
         store=[TableSize(name=n, rows=s.rows, bytes=s.bytes) for n, s in sorted(sizes.items())],
         manifests=told(parts.manifests()),
     )
+
+
+def strangers(store: Store, *, now: datetime) -> list[Stranger]:
+    """Clusters that samples of the last hour name, and that are not known under that name.
+
+    Samples without a name are fine while there is one cluster; so it is in settling.
+    """
+    known, metrics = clusters(store), [name for name, _ in METRICS.values()]
+    ours = {word for cluster in known for word in (cluster.id, cluster.name)}
+    foreign = cluster_words(store, metrics=metrics) - ours - ({""} if len(known) == 1 else set())
+    if not foreign:
+        return []
+    heard = words_heard(store, foreign, metrics=metrics, since=now - HOUR)
+    return [Stranger(word=word, series=series) for word, series in heard.items()]
 
 
 def settles(store: Store, *, now: datetime) -> list[SettleOf]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -99,6 +99,21 @@ def list_history(
 def series_by_door(store: Store) -> dict[str, int]:
     """Door to the number of series that came through it."""
     return {row["door"]: row["series"] for row in store.engine.rows(statement("report_doors"))}
+
+
+def cluster_words(store: Store, *, metrics: Sequence[str]) -> set[str]:
+    """What series of these metrics name as their cluster, "" where they name none."""
+    params = {"metrics": list(metrics)}
+    return {row["word"] for row in store.engine.rows(statement("report_cluster_words"), params)}
+
+
+def words_heard(
+    store: Store, words: Collection[str], *, metrics: Sequence[str], since: datetime
+) -> dict[str, int]:
+    """Those of `words` that samples since an instant name, to the number of their series."""
+    params = {"metrics": list(metrics), "words": sorted(words), "since": since}
+    rows = store.engine.rows(statement("report_words_heard"), params)
+    return {row["word"]: row["series"] for row in rows}
 
 
 def newest_settles(store: Store) -> list[dict[str, Any]]:

@@ -42,6 +42,20 @@ LIMIT {limit:UInt64}
 -- name: report_doors
 SELECT toString(door) AS door, count() AS series FROM series FINAL GROUP BY door ORDER BY door
 
+-- What the series of some metrics name as their cluster.
+-- name: report_cluster_words
+SELECT DISTINCT toString(cluster) AS word FROM series WHERE metric IN {metrics:Array(String)} ORDER BY word
+
+-- How many series of some words had a sample since an instant; words without one are left out.
+-- name: report_words_heard
+SELECT toString(cluster) AS word, uniqExact(sid) AS series FROM series
+WHERE metric IN {metrics:Array(String)} AND cluster IN {words:Array(String)} AND sid IN (
+    SELECT sid FROM samples
+    WHERE metric_id IN (SELECT metric_id FROM metrics WHERE metric IN {metrics:Array(String)})
+      AND sid IN (SELECT sid FROM series WHERE metric IN {metrics:Array(String)} AND cluster IN {words:Array(String)})
+      AND ts >= {since:DateTime64(3, 'UTC')})
+GROUP BY word ORDER BY word
+
 -- The newest settled hour of each cluster, and the violations of all hours that count.
 -- name: report_newest
 SELECT cluster, argMax(start, start) AS hour, argMax(began, start) AS begun, argMax(ended, start) AS done,

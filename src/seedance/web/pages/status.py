@@ -6,7 +6,8 @@ without this page.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -26,6 +27,8 @@ _HIDDEN = frozenset(
 _LATE_SECONDS = 600
 _NODES = 100
 _DIGEST = 12
+_STRANGERS = 5
+"""Names that one hint bears."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,29 @@ def _hints(answer: StatusAnswer) -> list[Phrase]:
         found.append("hint:prices")
     if not manifests.get("rules"):
         found.append("hint:owners")
-    return [words.phrase(code) for code in found]
+    return [*_stranger_hints(answer), *(words.phrase(code) for code in found)]
+
+
+def _stranger_hints(answer: StatusAnswer) -> Iterable[Phrase]:
+    """The two names that differ, and what makes them one."""
+    told = [stranger.word for stranger in answer.strangers]
+    known = [str(cluster.get("name") or cluster.get("id", "")) for cluster in answer.clusters]
+    names = _some(known) or words.name("hint:unwatched")
+    named = [word for word in told if word]
+    if named:
+        word = shlex.quote(named[0])
+        yield _filled("hint:strangers", words=_some(named), names=names, word=word)
+    if "" in told and known:
+        yield _filled("hint:nameless", names=names, name=known[0])
+
+
+def _filled(code: str, **values: str) -> Phrase:
+    found = words.phrase(code)
+    return Phrase(found.name, found.sentence.format(**values), found.step.format(**values))
+
+
+def _some(texts: Sequence[str]) -> str:
+    return ", ".join(texts[:_STRANGERS]) + (", …" if len(texts) > _STRANGERS else "")
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
