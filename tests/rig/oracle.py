@@ -10,7 +10,9 @@ and what it costs, each with the amount by which a right answer may differ.
 - Its request is the larger of the sum over containers and sidecars and the peak of the start, or
   what is set for the pod as a whole, plus overhead.
 - Use is constant, as its annotation says, in each container but init containers and sidecars, from
-  the moment at which they start. A right answer may lack at most one scrape of it at the end.
+  the moment at which they start. A right answer may lack one scrape of it at the end, one more
+  where the container was seen before it started (KWOK shows it as using nothing, a real kubelet
+  does not show it), and one more for each time it started again, as its counter did.
 """
 
 from __future__ import annotations
@@ -92,7 +94,8 @@ class Stay:
     end: datetime
     request: tuple[float, float]
     use: tuple[float, float]
-    scrape: float
+    scrapes: float
+    """Seconds of use that a right answer may lack, or add."""
 
     @property
     def hours(self) -> float:
@@ -105,7 +108,7 @@ class Stay:
 
     def doubt(self, index: int) -> float:
         """Unit-hours of use that a right answer may lack, or add."""
-        return self.use[index] * min(self.hours, (self.scrape + 1) / 3600)
+        return self.use[index] * min(self.hours, self.scrapes / 3600)
 
 
 @dataclass(slots=True)
@@ -232,7 +235,9 @@ class Oracle:
         interval = charged_interval(sights)
         if interval is None:
             return None
-        raw = sights[-1].raw
+        raw, starts = sights[-1].raw, started(sights)
+        runs = starts[0] if starts else interval[1]
+        late = runs >= interval[0] + timedelta(seconds=1)
         return Stay(
             cluster=cluster,
             namespace=raw["metadata"]["namespace"],
@@ -241,11 +246,11 @@ class Oracle:
             team=owners.team(raw),
             node=raw["spec"]["nodeName"],
             start=max(interval[0], self.start),
-            runs=max(started(sights) or interval[1], self.start),
+            runs=max(runs, self.start),
             end=min(interval[1], self.end),
             request=request_of(raw["spec"]),
             use=use_of(raw),
-            scrape=scrape,
+            scrapes=(scrape + 1) * (max(len(starts), 1) + late),
         )
 
 
@@ -270,10 +275,10 @@ def charged_interval(sights: list[Sight]) -> tuple[datetime, datetime] | None:
     return bound[0], min(ends)
 
 
-def started(sights: list[Sight]) -> datetime | None:
-    """When the pod's containers first started; None where they never did."""
-    stamps = [sight.raw["status"].get("startTime") for sight in sights]
-    return min((_instant(stamp) for stamp in stamps if stamp), default=None)
+def started(sights: list[Sight]) -> list[datetime]:
+    """When the pod's containers started, and started again."""
+    stamps = {sight.raw["status"].get("startTime") for sight in sights}
+    return sorted(_instant(stamp) for stamp in stamps if stamp)
 
 
 def request_of(spec: Json) -> tuple[float, float]:

@@ -97,7 +97,7 @@ def test_a_price_that_is_raised_counts_from_then_on() -> None:
         end=NOON + timedelta(hours=2),
         request=(1.0, 1.0),
         use=(0.0, 0.0),
-        scrape=5,
+        scrapes=5,
     )
     assert prices.unit_hour(stay, 0, stay.start) == pytest.approx(0.027 + 2 * RAISED[0])
 
