@@ -152,7 +152,8 @@ def test_pages_and_status_answer(shown: Shown) -> None:
 
 
 def test_what_goes_wrong_in_the_company_shows_as_flags(shown: Shown) -> None:
-    window = shown.commands()[-1][2]
+    command = shown.commands()[-1]
+    window = command[command.index("--window") + 1]
     params = {"window": window, "by": "namespace", "limit": "100"}
     answer = httpx2.get(f"{shown.url()}/api/v1/costs", params=params).json()
     flags = {item["keys"]["namespace"]: set(item["flags"]) for item in answer["items"]}
