@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from seedance.facts.inventory import Cluster, ClusterId
-from seedance.flows.inventory import Inventory
-from seedance.flows.ledger import Event
+from seedance.flows.watching.inventory import Inventory
+from seedance.flows.watching.ledger import Event
 from seedance.intake.inventory import normalise
 from seedance.store.store import Store
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import cramjam
 
 from seedance.facts.limits import Limits
-from seedance.flows.record import Recorder
+from seedance.flows.recording.record import Recorder
 from seedance.intake import remotewrite
 from seedance.intake.labelset import encode_labels
 from seedance.store.store import Retention, Store

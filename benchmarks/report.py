@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from seedance.facts.costquery import CostQuery
-from seedance.flows.report import costs
+from seedance.flows.reporting.report import costs
 from seedance.store.native import DecimalColumn
 from seedance.store.store import Store
 

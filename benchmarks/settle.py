@@ -30,8 +30,8 @@ from seedance.facts.inventory import (
     Workload,
 )
 from seedance.facts.samples import SampleColumns, Series, SeriesId
-from seedance.flows.gather import METRICS
-from seedance.flows.settle import Settler
+from seedance.flows.settling.gather import METRICS
+from seedance.flows.settling.settle import Settler
 from seedance.manifests.load import load_manifests
 from seedance.store import objects, samples
 from seedance.store.store import Retention, Store

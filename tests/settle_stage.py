@@ -21,7 +21,7 @@ from seedance.facts.inventory import (
     Uid,
 )
 from seedance.facts.samples import Door, SampleColumns, Series, SeriesId
-from seedance.flows.settle import Settler
+from seedance.flows.settling.settle import Settler
 from seedance.manifests.load import load_manifests
 from seedance.store import objects, samples
 from seedance.store.store import Store

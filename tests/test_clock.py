@@ -12,8 +12,8 @@ from seedance.clock import Clock
 from seedance.facts.errors import BusyError
 from seedance.facts.inventory import Cluster, ClusterId
 from seedance.facts.samples import SampleColumns, Series, SeriesId
-from seedance.flows.adopt import adopt
-from seedance.flows.settle import Settler, SettleResult
+from seedance.flows.settling.adopt import adopt
+from seedance.flows.settling.settle import Settler, SettleResult
 from seedance.manifests.load import load_manifests
 from seedance.store.adopted import adopted
 from seedance.store.objects import put_cluster

@@ -17,9 +17,9 @@ import structlog
 
 from seedance.facts.errors import SeedanceError, account_of
 from seedance.facts.window import floor_minute
-from seedance.flows.adopt import adopt
-from seedance.flows.settle import Settler, SettleResult
-from seedance.flows.status import strangers
+from seedance.flows.reporting.status import strangers
+from seedance.flows.settling.adopt import adopt
+from seedance.flows.settling.settle import Settler, SettleResult
 from seedance.manifests.load import Manifests, load_manifests
 from seedance.store.objects import clusters
 from seedance.store.settles import sweep

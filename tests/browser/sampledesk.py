@@ -1,4 +1,4 @@
-"""A desk that answers from the sample world, in the shapes of `flows.answers`."""
+"""A desk that answers from the sample world, in the shapes of `flows.reporting.answers`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from seedance.facts.errors import NoDataError, NotFoundError
 from seedance.facts.filters import Comparison, parse_filters
 from seedance.facts.window import HOUR, Window, floor_hour
 from seedance.facts.windowwords import midnight, parse_window
-from seedance.flows import answers as a
+from seedance.flows.reporting import answers as a
 
 NOW = datetime(2026, 11, 30, 20, 14, tzinfo=UTC)
 SINCE = datetime(2026, 11, 3, tzinfo=UTC)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from browser.sampleworld import Entity
-from seedance.flows import answers as a
+from seedance.flows.reporting import answers as a
 
 
 def objects(world: Sequence[Entity], kind: str) -> list[a.ObjectItem]:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from seedance.facts.window import floor_hour
-from seedance.flows import answers as a
+from seedance.flows.reporting import answers as a
 
 
 def status(now: datetime) -> a.StatusAnswer:

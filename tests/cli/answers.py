@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from seedance.facts.window import parse_instant
-from seedance.flows.answers import CostAnswer, Description, ObjectItem, ObjectList
+from seedance.flows.reporting.answers import CostAnswer, Description, ObjectItem, ObjectList
 
 AT = parse_instant("2026-11-30T12:00:00Z")
 

@@ -10,7 +10,7 @@ import pytest
 from recording import NOW, Start
 
 from seedance.facts.limits import Limits
-from seedance.flows.record import Recorder
+from seedance.flows.recording.record import Recorder
 from seedance.intake import remotewrite
 from seedance.store.store import Store
 from seedance.store.wal import Wal

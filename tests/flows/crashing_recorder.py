@@ -20,8 +20,8 @@ import structlog
 
 from remote_write_messages import body, named
 from seedance.facts.limits import Limits
-from seedance.flows import flush, record
-from seedance.flows.record import Recorder
+from seedance.flows.recording import flush, record
+from seedance.flows.recording.record import Recorder
 from seedance.intake import remotewrite
 from seedance.store.samples import all_series
 from seedance.store.store import Retention, Store

@@ -11,7 +11,7 @@ import numpy as np
 
 from remote_write_messages import body
 from seedance.facts.rejections import Accepted
-from seedance.flows.record import Recorder
+from seedance.flows.recording.record import Recorder
 from seedance.store import samples as stored
 from seedance.store.store import Store
 

@@ -12,9 +12,9 @@ import pytest
 from seedance.facts.errors import BusyError
 from seedance.facts.inventory import Cluster, ClusterId, ObjectVersion
 from seedance.facts.samples import SampleColumns, Series, SeriesId
-from seedance.flows import inventory as flow
-from seedance.flows.inventory import Inventory, known_cluster, record
-from seedance.flows.ledger import Event
+from seedance.flows.watching import inventory as flow
+from seedance.flows.watching.inventory import Inventory, known_cluster, record
+from seedance.flows.watching.ledger import Event
 from seedance.store.objects import clusters, history_of, open_versions, put_cluster
 from seedance.store.samples import put_metric_ids, put_samples, put_series
 from seedance.store.settles import dirty_hours

@@ -9,7 +9,7 @@ import pytest
 
 from seedance.facts.errors import IntakeError
 from seedance.facts.inventory import ClusterId, ObjectVersion, Pod, Uid
-from seedance.flows.ledger import End, Event, Ledger
+from seedance.flows.watching.ledger import End, Event, Ledger
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 MS = timedelta(milliseconds=1)

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seedance.flows.newest import Newest, Verdict
+from seedance.flows.recording.newest import Newest, Verdict
 
 LATE = 15
 Batch = list[tuple[int, int, int]]

@@ -19,8 +19,8 @@ from recording import Start
 from remote_write_messages import body, named
 from seedance.facts.errors import BusyError, IntakeError
 from seedance.facts.limits import Limits
-from seedance.flows import flush, record
-from seedance.flows.record import Recorder
+from seedance.flows.recording import flush, record
+from seedance.flows.recording.record import Recorder
 from seedance.intake import remotewrite
 from seedance.store import wal as wal_module
 from seedance.store.engine import StoreError

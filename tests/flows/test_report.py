@@ -10,8 +10,8 @@ from seed import LAB, LENGTH, NOW, PROD, START, cost_of, put_hours, seed
 from seedance.facts.errors import NoDataError, SeedanceError, UsageError
 from seedance.facts.window import Window, format_instant
 from seedance.facts.windowwords import parse_zone
-from seedance.flows.answers import CostAnswer
-from seedance.flows.report import CostQuery, costs, steps_of
+from seedance.flows.reporting.answers import CostAnswer
+from seedance.flows.reporting.report import CostQuery, costs, steps_of
 from seedance.store.reportplan import make_plan, snap
 from seedance.store.store import Store
 from serving import AGES

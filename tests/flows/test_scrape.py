@@ -14,9 +14,9 @@ from fake_api import FakeApi
 from seedance.facts.errors import BusyError
 from seedance.facts.inventory import Cluster, ClusterId
 from seedance.facts.rejections import Accepted
-from seedance.flows.inventory import Inventory
-from seedance.flows.ledger import Event
-from seedance.flows.scrape import Scraper, ScrapeSettings, proxy_path
+from seedance.flows.watching.inventory import Inventory
+from seedance.flows.watching.ledger import Event
+from seedance.flows.watching.scrape import Scraper, ScrapeSettings, proxy_path
 from seedance.intake.access import Source
 from seedance.intake.kubelet import decode
 from seedance.intake.kubernetes import Connection

@@ -21,8 +21,8 @@ from seedance.facts.inventory import (
     Workload,
 )
 from seedance.facts.window import HOUR, Window, format_instant
-from seedance.flows.answers import ResourceOf
-from seedance.flows.report import costs
+from seedance.flows.reporting.answers import ResourceOf
+from seedance.flows.reporting.report import costs
 from seedance.manifests.load import load_manifests
 from seedance.store import objects, settles
 from seedance.store.store import Store

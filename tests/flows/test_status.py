@@ -9,7 +9,7 @@ import numpy as np
 from seed import NOW
 from seedance.facts.inventory import Cluster, ClusterId
 from seedance.facts.samples import SampleColumns, Series, SeriesId
-from seedance.flows.status import Parts, status, strangers
+from seedance.flows.reporting.status import Parts, status, strangers
 from seedance.store.objects import put_cluster
 from seedance.store.samples import put_metric_ids, put_samples, put_series
 from seedance.store.store import Store

@@ -15,9 +15,9 @@ import pytest
 from fake_api import NAMESPACES, NODES, PODS, FakeApi
 from seedance.facts.errors import BusyError
 from seedance.facts.inventory import ObjectVersion
-from seedance.flows import inventory as flow
-from seedance.flows import watch as watch_flow
-from seedance.flows.watch import Watcher
+from seedance.flows.watching import inventory as flow
+from seedance.flows.watching import watch as watch_flow
+from seedance.flows.watching.watch import Watcher
 from seedance.intake.access import Source
 from seedance.intake.inventory import RESOURCES
 from seedance.intake.kubernetes import Connection

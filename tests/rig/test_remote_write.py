@@ -23,7 +23,7 @@ from realparts.parts import PROMETHEUS
 from realparts.processes import Program
 
 from seedance.facts.limits import Limits
-from seedance.flows.record import Recorder
+from seedance.flows.recording.record import Recorder
 from seedance.intake import remotewrite
 from seedance.store.samples import all_series
 from seedance.store.store import Store

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from seed import seed
 from seedance.facts.limits import Limits
-from seedance.flows.record import Recorder
+from seedance.flows.recording.record import Recorder
 from seedance.intake import remotewrite
 from seedance.store.store import Store
 from seedance.store.wal import Wal

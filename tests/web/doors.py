@@ -15,7 +15,7 @@ from fastapi import FastAPI, Request
 
 from remote_write_messages import body
 from seedance.facts.errors import RefusedError, UnauthenticatedError
-from seedance.flows.record import Recorder
+from seedance.flows.recording.record import Recorder
 from seedance.store.samples import all_series
 from seedance.store.store import Store
 from seedance.web.receive import PATH

@@ -13,7 +13,7 @@ from browser import samplestatus
 from browser.sampledesk import NOW, SampleDesk
 from seedance.facts.costquery import CostQuery
 from seedance.facts.errors import UsageError
-from seedance.flows.answers import Stranger
+from seedance.flows.reporting.answers import Stranger
 from seedance.web.pages import asked, chart, figures, links, menus, render
 from seedance.web.pages.assets import Assets
 from seedance.web.pages.figures import Money

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from seed import cost_of
-from seedance.flows.status import Parts
+from seedance.flows.reporting.status import Parts
 from seedance.web.metrics import METRICS
 from serving import Served
 

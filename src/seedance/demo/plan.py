@@ -21,7 +21,7 @@ from seedance.demo.cast import Agent, Batch, Part, Program, Service, Site
 from seedance.demo.kube import Ref, Stay
 from seedance.demo.loads import day_of
 from seedance.demo.place import Slot
-from seedance.flows.ledger import Event
+from seedance.flows.watching.ledger import Event
 from seedance.intake.inventory import RESOURCES
 
 _WATCHED = frozenset(resource.kind for resource in RESOURCES)

@@ -28,11 +28,11 @@ from seedance.demo.told import report
 from seedance.demo.world import Scene, World, build
 from seedance.facts.errors import RefusedError, SeedanceError, UsageError
 from seedance.facts.window import DAY, Window, floor_hour
-from seedance.flows.inventory import Inventory
-from seedance.flows.record import Recorder
-from seedance.flows.report import costs
-from seedance.flows.settle import Settler
-from seedance.flows.status import Parts
+from seedance.flows.recording.record import Recorder
+from seedance.flows.reporting.report import costs
+from seedance.flows.reporting.status import Parts
+from seedance.flows.settling.settle import Settler
+from seedance.flows.watching.inventory import Inventory
 from seedance.settings.fields import (
     KubernetesSettings,
     LogSettings,

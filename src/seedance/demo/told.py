@@ -13,7 +13,7 @@ from decimal import Decimal
 from seedance.demo.wastes import Ask, Waste, biggest
 from seedance.facts.costquery import CostQuery
 from seedance.facts.window import Window, format_instant
-from seedance.flows.answers import CostAnswer, CostItem, Total
+from seedance.flows.reporting.answers import CostAnswer, CostItem, Total
 
 _NAMED = ("cpu", "memory")
 _UNKNOWN = "-"

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from seedance.costs.pricing import is_accelerator
 from seedance.facts.costquery import CostQuery
-from seedance.flows.answers import CostAnswer, CostItem, ResourceOf
+from seedance.flows.reporting.answers import CostAnswer, CostItem, ResourceOf
 
 Ask = Callable[[CostQuery], CostAnswer]
 """Answers a cost query at the moment of the report."""

@@ -22,7 +22,7 @@ from seedance.demo.place import Slot, place
 from seedance.demo.plan import Plan
 from seedance.facts.inventory import Cluster, ClusterId
 from seedance.facts.window import floor_day, floor_minute
-from seedance.flows.ledger import Event
+from seedance.flows.watching.ledger import Event
 
 FAR_MS = 4_102_444_800_000
 """2100: the end of what still runs."""

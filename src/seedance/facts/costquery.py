@@ -1,7 +1,8 @@
 """The question "what did it cost": as plain text, as it travels between doors, and its links.
 
-`CostQuery` holds what a person wrote; `flows.report.costs` checks and answers it. The same value
-makes the API URL, the page's permalink and the command line, so that they cannot drift apart.
+`CostQuery` holds what a person wrote; `flows.reporting.report.costs` checks and answers it. The
+same value makes the API URL, the page's permalink and the command line, so that they cannot drift
+apart.
 """
 
 from __future__ import annotations

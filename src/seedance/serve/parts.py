@@ -20,12 +20,12 @@ import structlog
 from seedance.clock import Clock
 from seedance.facts.errors import UsageError
 from seedance.facts.limits import Limits
-from seedance.flows.adopt import adopt
-from seedance.flows.record import Recorder
-from seedance.flows.scrape import Scraper, ScrapeSettings
-from seedance.flows.settle import Settler
-from seedance.flows.status import Parts
-from seedance.flows.watch import Watcher
+from seedance.flows.recording.record import Recorder
+from seedance.flows.reporting.status import Parts
+from seedance.flows.settling.adopt import adopt
+from seedance.flows.settling.settle import Settler
+from seedance.flows.watching.scrape import Scraper, ScrapeSettings
+from seedance.flows.watching.watch import Watcher
 from seedance.intake import kubelet, remotewrite
 from seedance.intake.access import Source
 from seedance.intake.kubernetes import Connection

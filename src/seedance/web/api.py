@@ -20,10 +20,10 @@ from seedance.facts.costquery import MAX_LIMIT, CostQuery
 from seedance.facts.errors import NotFoundError, RefusedError, UsageError
 from seedance.facts.window import parse_instant
 from seedance.facts.words import phrase
-from seedance.flows.answers import CostAnswer, Description, ObjectList, StatusAnswer
-from seedance.flows.lists import describe, objects
-from seedance.flows.report import costs
-from seedance.flows.status import status
+from seedance.flows.reporting.answers import CostAnswer, Description, ObjectList, StatusAnswer
+from seedance.flows.reporting.lists import describe, objects
+from seedance.flows.reporting.report import costs
+from seedance.flows.reporting.status import status
 from seedance.web.context import AppContext
 from seedance.web.tokens import Caller
 

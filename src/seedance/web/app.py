@@ -21,7 +21,7 @@ from seedance.web.auth import Guard
 from seedance.web.context import AppContext
 
 if TYPE_CHECKING:
-    from seedance.flows.record import Recorder
+    from seedance.flows.recording.record import Recorder
     from seedance.store.store import Store
 
 # FastAPI can configure OpenTelemetry from the environment of the process. A cost server that

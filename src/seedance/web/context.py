@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from seedance.flows.status import Parts
+from seedance.flows.reporting.status import Parts
 from seedance.web.auth import Access
 from seedance.web.tokens import Caller
 
 if TYPE_CHECKING:  # the recorder and the store are heavy; who only builds pages needs neither
-    from seedance.flows.record import Recorder
+    from seedance.flows.recording.record import Recorder
     from seedance.store.store import Store
 
 __all__ = ["AppContext", "Caller"]

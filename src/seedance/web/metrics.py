@@ -20,8 +20,8 @@ from prometheus_client.registry import Collector
 from seedance.facts.costquery import CostQuery
 from seedance.facts.errors import NoDataError
 from seedance.facts.window import parse_instant
-from seedance.flows.report import costs
-from seedance.flows.status import health, settles, told
+from seedance.flows.reporting.report import costs
+from seedance.flows.reporting.status import health, settles, told
 from seedance.web.context import AppContext
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST

@@ -1,6 +1,6 @@
 """`/allocation`: OpenCost's question, answered from our cost rows in OpenCost's shape.
 
-    window aggregate step accumulate filter …  →  CostQuery  →  flows.report  →  allocation sets
+    window aggregate step accumulate filter …  →  CostQuery  →  reporting.report  →  allocation sets
 
 What differs, since our arithmetic does: quantities are what is charged, minute by minute, and never
 exceed a node; `__system__` (what the kubelet keeps back) and `__unattributed__` (no data) are rows
@@ -23,8 +23,8 @@ from seedance.facts.costquery import IDLE, MAX_LIMIT, CostQuery
 from seedance.facts.errors import NoDataError, UsageError
 from seedance.facts.filters import parse_filters, quote_value, spell_filter
 from seedance.facts.window import format_instant
-from seedance.flows.answers import CostAnswer, CostItem, ResourceOf
-from seedance.flows.report import MAX_ROWS, costs
+from seedance.flows.reporting.answers import CostAnswer, CostItem, ResourceOf
+from seedance.flows.reporting.report import MAX_ROWS, costs
 from seedance.web.context import AppContext
 
 EVERYTHING = ("cluster", "node", "namespace", "pod", "container")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from seedance.flows.answers import Health
-from seedance.flows.status import health
+from seedance.flows.reporting.answers import Health
+from seedance.flows.reporting.status import health
 from seedance.web import metrics
 from seedance.web.context import AppContext
 

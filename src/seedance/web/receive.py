@@ -33,8 +33,8 @@ from seedance.facts.errors import (
 from seedance.facts.limits import Limits
 from seedance.facts.rejections import Accepted, Example, Rejected
 from seedance.facts.window import format_instant
-from seedance.flows.judging import from_ms
-from seedance.flows.record import Recorder
+from seedance.flows.recording.judging import from_ms
+from seedance.flows.recording.record import Recorder
 from seedance.intake.remotewrite import check_headers
 from seedance.web.context import AppContext
 

@@ -22,7 +22,7 @@ from seedance.facts import words
 from seedance.facts.costquery import CostQuery
 from seedance.facts.window import Window, floor_hour, format_instant
 from seedance.facts.windowwords import midnight, parse_window
-from seedance.flows.answers import CostItem
+from seedance.flows.reporting.answers import CostItem
 from seedance.web.pages.desk import Desk
 from seedance.web.pages.links import is_aside, shown_keys
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from seedance.facts import words
 from seedance.facts.costquery import CostQuery
-from seedance.flows.answers import CostAnswer, CostItem, PriceSource, ResourceOf
+from seedance.flows.reporting.answers import CostAnswer, CostItem, PriceSource, ResourceOf
 from seedance.web.pages import costs as costs_page
 from seedance.web.pages import figures, links, table
 from seedance.web.pages.desk import Desk

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from seedance.facts import words
 from seedance.facts.costquery import UNATTRIBUTED, CostQuery
 from seedance.facts.window import Window
-from seedance.flows.answers import CostAnswer, CostItem
+from seedance.flows.reporting.answers import CostAnswer, CostItem
 from seedance.web.pages import chart as charts
 from seedance.web.pages import figures, links, menus, sentences
 from seedance.web.pages.desk import Desk

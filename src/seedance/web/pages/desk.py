@@ -1,6 +1,6 @@
 """What the pages ask: four questions, whoever answers them.
 
-The server's desk asks `flows.report` over the open store; tests answer from values they made.
+The server's desk asks `flows.reporting` over the open store; tests answer from values they made.
 Each question may take tens of milliseconds, so routes are plain functions that run in threads.
 """
 
@@ -13,8 +13,8 @@ from typing import Protocol
 from fastapi import Request
 
 from seedance.facts.costquery import CostQuery
-from seedance.flows import lists, report, status
-from seedance.flows.answers import CostAnswer, Description, ObjectList, StatusAnswer
+from seedance.flows.reporting import lists, report, status
+from seedance.flows.reporting.answers import CostAnswer, Description, ObjectList, StatusAnswer
 from seedance.web.context import AppContext
 from seedance.web.tokens import Caller
 

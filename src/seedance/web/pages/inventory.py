@@ -18,7 +18,7 @@ from seedance.facts import words
 from seedance.facts.costquery import CostQuery
 from seedance.facts.filters import quote_value
 from seedance.facts.window import format_instant
-from seedance.flows.answers import Description, ObjectItem, ObjectList
+from seedance.flows.reporting.answers import Description, ObjectItem, ObjectList
 from seedance.web.pages import figures, links
 from seedance.web.pages.asked import PAGE_ROWS
 from seedance.web.pages.computed import Fact

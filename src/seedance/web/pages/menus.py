@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from seedance.facts import words
 from seedance.facts.costquery import DIMENSIONS, CostQuery
 from seedance.facts.window import format_instant
-from seedance.flows.answers import CostAnswer
+from seedance.flows.reporting.answers import CostAnswer
 from seedance.web.pages import figures
 from seedance.web.pages.links import Link
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from seedance.facts import words
 from seedance.facts.window import parse_instant
-from seedance.flows.answers import Description, ObjectItem
+from seedance.flows.reporting.answers import Description, ObjectItem
 from seedance.web.pages import figures
 from seedance.web.pages.computed import Fact
 

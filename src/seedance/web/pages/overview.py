@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from seedance.facts import words
 from seedance.facts.costquery import UNALLOCATED, CostQuery
-from seedance.flows.answers import CostAnswer, CostItem
+from seedance.flows.reporting.answers import CostAnswer, CostItem
 from seedance.web.pages import chart as charts
 from seedance.web.pages import costs as costs_page
 from seedance.web.pages import figures, links, menus, sentences

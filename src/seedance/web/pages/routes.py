@@ -22,7 +22,7 @@ from seedance.facts.costquery import CostQuery
 from seedance.facts.errors import NoDataError, SeedanceError, UnauthenticatedError, UsageError
 from seedance.facts.window import format_instant
 from seedance.facts.windowwords import parse_window
-from seedance.flows.answers import CostAnswer
+from seedance.flows.reporting.answers import CostAnswer
 from seedance.web.auth import session_key
 from seedance.web.context import AppContext
 from seedance.web.pages import (

@@ -9,7 +9,7 @@ from fastapi import Request
 
 from seedance.facts import words
 from seedance.facts.costquery import CostQuery
-from seedance.flows.answers import CostAnswer
+from seedance.flows.reporting.answers import CostAnswer
 from seedance.web.context import AppContext
 from seedance.web.pages import costs, figures, inventory, overview
 from seedance.web.pages.render import THEMES, Look

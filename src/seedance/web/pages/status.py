@@ -17,7 +17,7 @@ from markupsafe import Markup
 from seedance.facts import words
 from seedance.facts.window import parse_instant
 from seedance.facts.words_phrase import Phrase
-from seedance.flows.answers import Health, SettleOf, StatusAnswer, TableSize
+from seedance.flows.reporting.answers import Health, SettleOf, StatusAnswer, TableSize
 from seedance.web.pages import figures, sentences
 from seedance.web.pages.computed import Fact
 

@@ -13,7 +13,7 @@ from decimal import Decimal
 from seedance.facts import words
 from seedance.facts.costquery import CostQuery
 from seedance.facts.words_phrase import Phrase
-from seedance.flows.answers import CostAnswer, CostItem, ResourceOf
+from seedance.flows.reporting.answers import CostAnswer, CostItem, ResourceOf
 from seedance.web.pages import figures, links, menus
 from seedance.web.pages.figures import Money
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from seedance.facts.samples import SampleColumns
 from seedance.facts.window import floor_hour
-from seedance.flows.seriestable import SeriesTable
+from seedance.flows.recording.seriestable import SeriesTable
 from seedance.store.logformat import Token
 from seedance.store.objects import clusters
 from seedance.store.samples import put_metric_ids, put_samples, put_series

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from seedance.facts.inventory import ObjectVersion, Uid
-from seedance.flows.ledger import End, Ledger
+from seedance.flows.watching.ledger import End, Ledger
 
 CORRECTED_FOR = timedelta(hours=1)
 """How long an estimated end follows samples that arrive late."""

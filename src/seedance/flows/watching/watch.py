@@ -23,8 +23,8 @@ import structlog
 
 from seedance.facts.errors import NotFoundError, RefusedError, SeedanceError, account_of
 from seedance.facts.inventory import ClusterId, Uid
-from seedance.flows.inventory import Inventory, known_cluster, record
-from seedance.flows.ledger import Event
+from seedance.flows.watching.inventory import Inventory, known_cluster, record
+from seedance.flows.watching.ledger import Event
 from seedance.intake.inventory import RESOURCES, Resource
 from seedance.intake.kubernetes import Connection
 from seedance.intake.listwatch import Alive, Changes, News, Pace, Page, Trouble, follow

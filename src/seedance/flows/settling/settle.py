@@ -26,8 +26,8 @@ from seedance.facts.costs import Reason
 from seedance.facts.inventory import Cluster, ClusterId
 from seedance.facts.money import from_picos
 from seedance.facts.window import DAY, HOUR, Window, floor_day, floor_hour
-from seedance.flows.costset import CostSet
-from seedance.flows.gather import Gatherer
+from seedance.flows.settling.costset import CostSet
+from seedance.flows.settling.gather import Gatherer
 from seedance.manifests.load import Manifests
 from seedance.store import objects, settles
 from seedance.store.settles import SettleRow

@@ -11,8 +11,8 @@ from seedance.facts.errors import NoDataError, NotFoundError, UsageError
 from seedance.facts.filters import quote_value
 from seedance.facts.inventory import ObjectVersion
 from seedance.facts.window import floor_minute, format_instant
-from seedance.flows.answers import CostAnswer, Description, ObjectItem, ObjectList, Page
-from seedance.flows.report import costs, only_of
+from seedance.flows.reporting.answers import CostAnswer, Description, ObjectItem, ObjectList, Page
+from seedance.flows.reporting.report import costs, only_of
 from seedance.store.lists import (
     NOT_WORKLOADS,
     SORTS,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from seedance.flows.judging import Judged
+from seedance.flows.recording.judging import Judged
 from seedance.intake.decoded import Decoded
 
 _RATE_S = 30.0

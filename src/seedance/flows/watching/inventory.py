@@ -18,8 +18,8 @@ import structlog
 from seedance.facts.errors import IntakeError, SeedanceError, account_of
 from seedance.facts.inventory import Cluster, ClusterId, ObjectVersion, Uid
 from seedance.facts.window import HOUR, floor_hour
-from seedance.flows.estimates import Estimates, Name
-from seedance.flows.ledger import Event, Ledger
+from seedance.flows.watching.estimates import Estimates, Name
+from seedance.flows.watching.ledger import Event, Ledger
 from seedance.store.objects import (
     clusters,
     last_sight,

@@ -21,7 +21,7 @@ import structlog
 from seedance.facts.errors import SeedanceError
 from seedance.facts.rejections import Accepted
 from seedance.facts.samples import Door
-from seedance.flows.inventory import Inventory
+from seedance.flows.watching.inventory import Inventory
 from seedance.intake.kubelet import wrap
 from seedance.intake.kubernetes import Connection
 

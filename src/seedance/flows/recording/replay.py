@@ -8,8 +8,8 @@ import numpy as np
 
 from seedance.facts.limits import Limits
 from seedance.facts.samples import Door, SampleColumns
-from seedance.flows.judging import from_ms
-from seedance.flows.seriestable import SeriesTable
+from seedance.flows.recording.judging import from_ms
+from seedance.flows.recording.seriestable import SeriesTable
 from seedance.intake.decoded import Decoder
 from seedance.store.logformat import Entry
 

@@ -2,7 +2,7 @@
 
 `Recorder.accept` decodes a body, judges each sample, writes the body with the verdicts to the
 write-ahead log and only then says yes. A thread closes a batch every second, or at 100,000
-samples, and writes it to the store under the batch's token (`flows.flush`); then the log may
+samples, and writes it to the store under the batch's token (`flush`); then the log may
 forget it. Whatever fails back there turns `accept` into `BusyError` until it works again, so
 that no sender believes in something that may not arrive. At the start the log is replayed: the
 same bodies with the same verdicts give the same rows under the same token, and the store writes
@@ -25,12 +25,12 @@ from seedance.facts.errors import BusyError, IntakeError, SeedanceError, account
 from seedance.facts.limits import Limits
 from seedance.facts.rejections import Accepted
 from seedance.facts.samples import Door, SampleColumns
-from seedance.flows.counts import Counts, RecorderStats
-from seedance.flows.flush import Flusher, Pending
-from seedance.flows.judging import judge, to_ms
-from seedance.flows.newest import Newest
-from seedance.flows.replay import read_again
-from seedance.flows.seriestable import SeriesTable
+from seedance.flows.recording.counts import Counts, RecorderStats
+from seedance.flows.recording.flush import Flusher, Pending
+from seedance.flows.recording.judging import judge, to_ms
+from seedance.flows.recording.newest import Newest
+from seedance.flows.recording.replay import read_again
+from seedance.flows.recording.seriestable import SeriesTable
 from seedance.intake.decoded import Decoded, Decoder
 from seedance.store.logformat import Entry, pack_mask
 from seedance.store.lookup import newest_of, samples_between, sync_inserts

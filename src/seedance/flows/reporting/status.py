@@ -13,8 +13,8 @@ from enum import Enum
 from typing import Any
 
 from seedance.facts.window import HOUR
-from seedance.flows.answers import Health, SettleOf, StatusAnswer, Stranger, TableSize
-from seedance.flows.gather import METRICS
+from seedance.flows.reporting.answers import Health, SettleOf, StatusAnswer, Stranger, TableSize
+from seedance.flows.settling.gather import METRICS
 from seedance.store.lists import cluster_words, newest_settles, series_by_door, words_heard
 from seedance.store.objects import clusters
 from seedance.store.reports import cluster_names

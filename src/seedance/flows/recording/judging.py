@@ -13,7 +13,7 @@ from seedance.facts.limits import Limits
 from seedance.facts.rejections import Example, Rejected, Rejection
 from seedance.facts.samples import IntArray, SampleColumns
 from seedance.facts.window import format_instant
-from seedance.flows.newest import Newest
+from seedance.flows.recording.newest import Newest
 from seedance.intake.decoded import Decoded
 from seedance.intake.labelset import Refusal, series_text
 

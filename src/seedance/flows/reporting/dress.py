@@ -17,7 +17,7 @@ from seedance.facts.money import from_picos
 from seedance.facts.prices import RESOURCE_UNITS
 from seedance.facts.window import Window, format_instant
 from seedance.facts.words import flag_word, flags_in
-from seedance.flows.answers import (
+from seedance.flows.reporting.answers import (
     CostAnswer,
     CostItem,
     Hidden,

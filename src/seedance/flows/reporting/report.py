@@ -25,8 +25,8 @@ from seedance.facts.errors import NoDataError, UsageError
 from seedance.facts.filters import Comparison, parse_filters
 from seedance.facts.window import MINUTE, Window, format_instant
 from seedance.facts.windowwords import midnight, parse_window, parse_zone
-from seedance.flows.answers import CostAnswer
-from seedance.flows.dress import dress
+from seedance.flows.reporting.answers import CostAnswer
+from seedance.flows.reporting.dress import dress
 from seedance.store.reports import MAX_ROWS, Ask, cluster_names, extent, prices_of, sum_costs
 from seedance.store.store import Store
 
