@@ -10,9 +10,9 @@ and what it costs, each with the amount by which a right answer may differ.
 - Its request is the larger of the sum over containers and sidecars and the peak of the start, or
   what is set for the pod as a whole, plus overhead.
 - Use is constant, as its annotation says, in each container but init containers and sidecars, from
-  the moment at which they start. A right answer may lack one scrape of it at the end, one more
-  where the container was seen before it started (KWOK shows it as using nothing, a real kubelet
-  does not show it), and one more for each time it started again, as its counter did.
+  the moment at which they start. A right answer may lack one scrape of it, and one more for each
+  time a container started again, as its counter did. A single pod may lack one at both its ends,
+  since KWOK shows a container that has not started as using nothing; of many that is the sum.
 """
 
 from __future__ import annotations
@@ -120,6 +120,8 @@ class Expected:
     used_doubt: list[float] = field(default_factory=lambda: [0.0, 0.0])
     cost: list[float] = field(default_factory=lambda: [0.0, 0.0])
     cost_doubt: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    second_of_use: float = 0.0
+    """What a second of use of all of it costs at most."""
     pods: int = 0
 
     def add(self, stay: Stay, prices: Prices) -> None:
@@ -130,6 +132,7 @@ class Expected:
             self.requested[index] += request * stay.hours
             self.used[index] += stay.used(index)
             self.used_doubt[index] += stay.doubt(index)
+            self.second_of_use += use * prices.highest(stay, index) / 3600
             self.cost[index] += request * prices.unit_hour(stay, index, stay.start)
             if use > request:
                 beyond = (use - request) * prices.unit_hour(stay, index, stay.runs)
@@ -237,7 +240,6 @@ class Oracle:
             return None
         raw, starts = sights[-1].raw, started(sights)
         runs = starts[0] if starts else interval[1]
-        late = runs >= interval[0] + timedelta(seconds=1)
         return Stay(
             cluster=cluster,
             namespace=raw["metadata"]["namespace"],
@@ -250,7 +252,7 @@ class Oracle:
             end=min(interval[1], self.end),
             request=request_of(raw["spec"]),
             use=use_of(raw),
-            scrapes=(scrape + 1) * (max(len(starts), 1) + late),
+            scrapes=(scrape + 1) * max(len(starts), 1),
         )
 
 

@@ -228,7 +228,7 @@ class World:
         *,
         cpu: int,
         memory: int,
-        use: float = 0.6,
+        use: float = 0.4,
         annotations: dict[str, str] | None = None,
         labels: dict[str, str] | None = None,
     ) -> Json:
