@@ -21,7 +21,8 @@ demo: $(VENV)/.ready ## start the product on a throw-away store with a believabl
 	$(BIN)/seedance demo $(ARGS)
 
 test: check ## lint, types, floors and every test whose real parts are there
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n 2 -m "not rig and not browser"
+	$(BIN)/python -m pytest -m "rig or browser"
 
 check: $(VENV)/.ready ## lint, types and floors
 	$(BIN)/ruff check .
