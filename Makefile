@@ -25,7 +25,7 @@ test: check ## lint, types, floors and every test whose real parts are there
 	$(BIN)/python -m pytest -m "rig or browser"
 
 check: $(VENV)/.ready ## lint, types and floors
-	$(BIN)/ruff check .
+	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports

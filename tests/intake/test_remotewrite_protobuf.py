@@ -10,8 +10,8 @@ import pytest
 from google.protobuf.message import DecodeError
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from remote_write_messages import WriteRequest, message, series
 
+from remote_write_messages import WriteRequest, message, series
 from seedance.facts.errors import IntakeError
 from seedance.intake.decoded import Decoded
 from seedance.intake.labelset import split_labels
