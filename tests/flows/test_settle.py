@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from seedance.facts.costquery import CostQuery
@@ -291,3 +292,29 @@ def _days(day: datetime, count: int) -> Window:
 
 def _only(stage: Stage, cluster: Cluster) -> settles.SettleRow:
     return settles.current_settles(stage.store, cluster=cluster.id, window=_hours(1))[0]
+
+
+def test_a_range_of_hours_gives_what_each_hour_gives_alone(stage: Stage) -> None:
+    prod = stage.cluster()
+    random = np.random.default_rng(11)
+    for number in range(12):
+        name = f"p{number}"
+        stage.pod(prod, name)
+        steps = random.choice([0.5, 1.0, 2.0, 4.0, 6.0], 300)
+        stage.use(name, cores=0.5 + number / 8, minutes=np.cumsum(steps).tolist())
+    now = T0 + timedelta(hours=9)
+    hours = [T0 + n * HOUR for n in range(7)]
+    stage.settler.settle(prod, hours, now)
+    together = [_figures(row) for row in stage.rows()]
+    for hour in hours:
+        stage.settler.settle(prod, [hour], now)
+    alone = [_figures(row) for row in stage.rows()]
+    assert len(together) > 7 * 12 * 2
+    for one, other in zip(together, alone, strict=True):
+        assert one.pop("used") == pytest.approx(other.pop("used"), rel=1e-6)
+        assert one.pop("covered") == pytest.approx(other.pop("covered"), abs=1e-6)
+        assert one.pop("unused") == pytest.approx(other.pop("unused"), rel=1e-5, abs=1e-6)
+        assert one.pop("charged") == pytest.approx(other.pop("charged"), rel=1e-6, abs=1e-9)
+        for key in ("cost", "unused_cost"):
+            assert float(one.pop(key)) == pytest.approx(float(other.pop(key)), rel=1e-5, abs=1e-7)
+        assert one == other

@@ -9,8 +9,8 @@ lanes of a source and picks one source per pod and minute. See "What is used" in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +92,46 @@ def in_order(samples: SampleColumns) -> SampleColumns:
         keep = np.concatenate(([True], ~again))
         samples = SampleColumns(samples.sid[keep], samples.ts[keep], samples.value[keep])
     return samples
+
+
+def last_of_each(parts: Sequence[SampleColumns]) -> SampleColumns:
+    """The newest sample of each series in any of the parts, by sid."""
+    if not parts:
+        return SampleColumns(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    every = in_order(
+        SampleColumns(
+            np.concatenate([part.sid for part in parts]),
+            np.concatenate([part.ts for part in parts]),
+            np.concatenate([part.value for part in parts]),
+        )
+    )
+    last = np.flatnonzero(np.diff(every.sid, append=-1))
+    return SampleColumns(every.sid[last], every.ts[last], every.value[last])
+
+
+def carried(read: SampleColumns, tail: SampleColumns, lanes: Lanes) -> tuple[SampleColumns, Lanes]:
+    """Samples led by the last ones of an earlier reading, and the lanes that go on from there.
+
+    Args:
+        read: sorted by (sid, ts).
+        tail: at most one sample a series, each older than the series' samples in `read`, by sid.
+        lanes: of these series. Those with an earlier sample have had their first one: the time
+            from their start to it was counted then.
+    """
+    at, end = np.searchsorted(tail.sid, [lanes.sid[0], lanes.sid[-1] + 1])
+    sid, ts, value = tail.sid[at:end], tail.ts[at:end], tail.value[at:end]
+    place = np.searchsorted(read.sid, sid)
+    joined = SampleColumns(
+        np.insert(read.sid, place, sid),
+        np.insert(read.ts, place, ts),
+        np.insert(read.value, place, value),
+    )
+    known = np.searchsorted(sid, lanes.sid)
+    found = np.minimum(known, max(len(sid) - 1, 0))
+    begun = np.zeros(len(lanes), dtype=bool)
+    if len(sid):
+        begun = (sid[found] == lanes.sid) & (ts[found] >= lanes.start)
+    return joined, replace(lanes, began=np.where(begun, -1, lanes.began))
 
 
 def assign(samples: SampleColumns, lanes: Lanes) -> tuple[SampleColumns, IntArray]:

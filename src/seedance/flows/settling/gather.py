@@ -1,8 +1,9 @@
-"""Gather the use of a block of hours: samples of the store become minutes of each container.
+"""Gather the use of hours, block by block: samples of the store become minutes of each container.
 
 Series are read in shards of a bounded number of samples, shard by shard on a few threads, and each
 shard is reduced to minutes before the next one is read; so memory is bounded by the block's
-containers × minutes, not by its samples.
+containers × minutes, not by its samples. Every sample is read once: the last one of each series is
+carried into the next block, and what lies between the two is added to the block before.
 """
 
 from __future__ import annotations
@@ -24,7 +25,16 @@ from seedance.costs.lanes import (
 )
 from seedance.costs.ledger import Ledger
 from seedance.costs.lives import FAR
-from seedance.costs.minutes import MINUTE_MS, Grid, Lanes, MinuteUse, combine, minute_use
+from seedance.costs.minutes import (
+    MINUTE_MS,
+    Grid,
+    Lanes,
+    MinuteUse,
+    carried,
+    combine,
+    last_of_each,
+    minute_use,
+)
 from seedance.costs.strays import Stray, strays_of
 from seedance.facts.prices import base_units
 from seedance.facts.samples import SampleColumns
@@ -43,6 +53,16 @@ SHARD_SAMPLES = 500_000
 """Samples that one shard should hold: 12 MB as read, about 50 MB at work."""
 
 _FIRST_SHARD = 64  # lanes: even at a sample a second for six hours no more than a shard
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Who measured whom: numbers of metrics, lanes per resource, namespaces of unknown series."""
+
+    ledger: Ledger
+    ids: Mapping[str, int]
+    tables: Mapping[str, LaneTable]
+    strange: Mapping[str, Mapping[int, str]]
 
 
 @dataclass(slots=True)
@@ -74,55 +94,66 @@ class Gatherer:
             )
         return found
 
-    def use(
-        self,
-        ledger: Ledger,
-        grid: Grid,
-        *,
-        clusters: Sequence[str],
-        series: Mapping[str, SeriesColumns],
-    ) -> Use:
-        """Minutes of use of every member of a ledger over a block of hours."""
-        by_name = containers_by_name(ledger)
-        ids = stored.metric_ids(self.store)
-        found: dict[str, MinuteUse] = {}
-        for resource, (metric, counter) in METRICS.items():
-            table = lane_table(
+    def plan(
+        self, ledger: Ledger, *, clusters: Sequence[str], series: Mapping[str, SeriesColumns]
+    ) -> Plan:
+        """Who measured whom in a ledger."""
+        by_name, ids = containers_by_name(ledger), stored.metric_ids(self.store)
+        tables = {
+            resource: lane_table(
                 series[resource], ledger, by_name, clusters=clusters, sources=self._sources_of
             )
-            per_lane = MinuteUse.empty(len(table.member), grid.minutes)
-            if metric in ids and len(table.member):
-                self._fill(per_lane, table, grid, metric_id=ids[metric], counter=counter)
-            found[resource] = combine(
-                per_lane,
-                slot=table.member,
-                pod=table.place,
-                rank=table.rank,
-                slots=len(ledger.members),
-            )
-        return Use(grid.start_ms, found)
+            for resource in METRICS
+        }
+        strange = {name: _strangers(series[name], by_name, clusters) for name in METRICS}
+        return Plan(ledger, ids, tables, strange)
 
-    def strays(
-        self,
-        ledger: Ledger,
-        grid: Grid,
-        *,
-        clusters: Sequence[str],
-        series: Mapping[str, SeriesColumns],
-    ) -> list[Stray]:
-        """Use of series of these clusters that name no container of the ledger."""
-        by_name, ids = containers_by_name(ledger), stored.metric_ids(self.store)
+    def uses(self, plan: Plan, grids: Sequence[Grid]) -> Iterator[Use]:
+        """Minutes of use of every member, for each of the neighbouring blocks in order."""
+        edge = -(-self.gap_ms // MINUTE_MS)
+        before: dict[str, MinuteUse] = {}
+        tails: dict[str, SampleColumns] = {}
+        for number, grid in enumerate(grids):
+            margin = min(edge, grids[number - 1].minutes) if number else 0
+            wide = Grid(grid.start_ms - margin * MINUTE_MS, grid.minutes + margin)
+            window = Window(
+                _instant(grid.start_ms - (0 if number else self.gap_ms)),
+                _instant(grid.end_ms + (self.gap_ms if number == len(grids) - 1 else 0)),
+            )
+            now: dict[str, MinuteUse] = {}
+            for resource in METRICS:
+                use, tails[resource] = self._read(plan, resource, wide, window, tails.get(resource))
+                now[resource] = _without_margin(use, before.get(resource), margin)
+            if number:
+                yield self._combined(plan, grids[number - 1], before)
+            before = now
+        yield self._combined(plan, grids[-1], before)
+
+    def _combined(self, plan: Plan, grid: Grid, lanes: Mapping[str, MinuteUse]) -> Use:
+        slots = len(plan.ledger.members)
+        return Use(
+            grid.start_ms,
+            {
+                name: combine(use, slot=t.member, pod=t.place, rank=t.rank, slots=slots)
+                for name, use in lanes.items()
+                for t in [plan.tables[name]]
+            },
+        )
+
+    def strays(self, plan: Plan, grid: Grid) -> list[Stray]:
+        """Use of series of the plan's clusters that name no container of the ledger."""
         window, found = self._window(grid), list[Stray]()
         for resource, (metric, counter) in METRICS.items():
-            strange = _strangers(series[resource], by_name, clusters)
-            if metric not in ids or not strange:
+            strange = plan.strange[resource]
+            if metric not in plan.ids or not strange:
                 continue
-            seen = stored.series_seen(self.store, metric_id=ids[metric], window=window)
+            number = plan.ids[metric]
+            seen = stored.series_seen(self.store, metric_id=number, window=window)
             sids = np.intersect1d(np.array(sorted(strange), np.int64), seen)
             for at in range(0, len(sids), _STRANGERS):
                 some = sids[at : at + _STRANGERS]
                 read = stored.read_some_samples(
-                    self.store, metric_id=ids[metric], sids=some.tolist(), window=window
+                    self.store, metric_id=number, sids=some.tolist(), window=window
                 )
                 ever = np.zeros(len(some), np.int64)
                 lanes = Lanes(some, ever, ever + FAR, ever - 1)
@@ -165,23 +196,31 @@ class Gatherer:
                 self._sources[sid] = source_of(door, labels)
         return self._sources
 
-    def _fill(
-        self, out: MinuteUse, table: LaneTable, grid: Grid, *, metric_id: int, counter: bool
-    ) -> None:
-        window = self._window(grid)
+    def _read(
+        self, plan: Plan, resource: str, grid: Grid, window: Window, tail: SampleColumns | None
+    ) -> tuple[MinuteUse, SampleColumns]:
+        """Use per lane over a grid, and the last sample of each series up to the window's end."""
+        table, (metric, counter) = plan.tables[resource], METRICS[resource]
+        out = MinuteUse.empty(len(table.member), grid.minutes)
+        tails = [tail] if tail is not None else []
+        if metric not in plan.ids or not len(table.member):
+            return out, last_of_each(tails)
 
         def one(first: int, last: int) -> None:
             lanes = table.lanes.part(first, last)
             read = stored.read_samples(
                 self.store,
-                metric_id=metric_id,
+                metric_id=plan.ids[metric],
                 first_sid=int(lanes.sid[0]),
                 last_sid=int(lanes.sid[-1]),
                 window=window,
             )
             self._learn(read, lanes=last - first, minutes=grid.minutes)
+            if tail is not None:
+                read, lanes = carried(read, tail, lanes)
             use = minute_use(read, lanes, grid=grid, gap_ms=self.gap_ms, counter=counter)
             out.used[first:last], out.known[first:last] = use.used, use.known
+            tails.append(last_of_each([read]))
 
         begin = next(_shards(table, 0, _FIRST_SHARD))
         one(*begin)  # tells how dense the samples are
@@ -190,9 +229,20 @@ class Gatherer:
             pending = [pool.submit(one, *part) for part in _shards(table, begin[1], step)]
             for each in pending:
                 each.result()
+        return out, last_of_each(tails)
 
     def _learn(self, read: SampleColumns, *, lanes: int, minutes: int) -> None:
         self._density = max(len(read) / (lanes * minutes), self._density * 0.9, 0.01)
+
+
+def _without_margin(use: MinuteUse, before: MinuteUse | None, margin: int) -> MinuteUse:
+    """The block's own minutes; those of the margin are added to the end of the block before."""
+    if before is None or not margin:
+        return use
+    before.used[:, -margin:] += use.used[:, :margin]
+    known = before.known[:, -margin:] + use.known[:, :margin]
+    before.known[:, -margin:] = np.minimum(known, MINUTE_MS)
+    return MinuteUse(use.used[:, margin:], use.known[:, margin:])
 
 
 def _shards(table: LaneTable, first: int, step: int) -> Iterator[tuple[int, int]]:

@@ -36,8 +36,8 @@ from seedance.store.store import Store
 FINAL_AFTER = timedelta(minutes=5)
 """How long after its end an hour stays provisional: senders may be behind for that long."""
 
-BLOCK_HOURS = 3
-"""Hours whose use is held at once: 50,000 containers × 180 minutes × 2 resources = 108 MB."""
+BLOCK_HOURS = 2
+"""Hours whose use is held at once: 50,000 containers × 120 minutes × 2 resources = 72 MB."""
 
 RANGE_HOURS = 24
 """Neighbouring hours that share one reading of the inventory."""
@@ -118,30 +118,40 @@ class Settler:
             window,
             self.manifests,
         )
-        names = self._names_of(cluster, objects.clusters(self.store))
-        series = self._gatherer.series()
-        blocks = [hours[at : at + BLOCK_HOURS] for at in range(0, len(hours), BLOCK_HOURS)]
-
-        def gathered(block: Sequence[datetime]) -> tuple[Use, list[Stray]]:
-            grid = Grid(millis(block[0]), 60 * len(block))
-            if block[0] < now - timedelta(days=self.store.retention.raw_days):
-                use = self._gatherer.kept_use(book.ledger, grid, cluster=cluster.id)
-            else:
-                use = self._gatherer.use(book.ledger, grid, clusters=names, series=series)
-            strays = self._gatherer.strays(book.ledger, grid, clusters=names, series=series)
-            return use, strays
-
         results = []
         with ThreadPoolExecutor(1) as ahead, ThreadPoolExecutor(1) as writer:
-            waiting = ahead.submit(gathered, blocks[0])
-            for number, block in enumerate(blocks):
-                got = waiting.result()
-                if number + 1 < len(blocks):  # the next block is read while this one is settled
-                    waiting = ahead.submit(gathered, blocks[number + 1])
+            blocks = self._blocks(cluster, book, hours, now)
+            waiting = ahead.submit(next, blocks, None)
+            while (got := waiting.result()) is not None:
+                waiting = ahead.submit(next, blocks, None)  # read while this one is settled
                 results += [
-                    self._settle_hour(book, start, got, writer=writer, now=now) for start in block
+                    self._settle_hour(book, start, got[1], writer=writer, now=now)
+                    for start in got[0]
                 ]
         return results
+
+    def _blocks(
+        self, cluster: Cluster, book: Book, hours: Sequence[datetime], now: datetime
+    ) -> Iterator[tuple[Sequence[datetime], tuple[Use, Sequence[Stray]]]]:
+        """Blocks of hours with their use; from earlier settles where the samples have expired."""
+        plan = self._gatherer.plan(
+            book.ledger,
+            clusters=self._names_of(cluster, objects.clusters(self.store)),
+            series=self._gatherer.series(),
+        )
+        blocks = [hours[at : at + BLOCK_HOURS] for at in range(0, len(hours), BLOCK_HOURS)]
+        expired = now - timedelta(days=self.store.retention.raw_days)
+        old = [block for block in blocks if block[0] < expired]
+        for block in old:
+            yield (
+                block,
+                (self._gatherer.kept_use(book.ledger, _grid(block), cluster=cluster.id), []),
+            )
+        live = blocks[len(old) :]
+        for block, use in zip(
+            live, self._gatherer.uses(plan, [_grid(block) for block in live]), strict=False
+        ):
+            yield block, (use, self._gatherer.strays(plan, _grid(block)))
 
     def _names_of(self, cluster: Cluster, known: Sequence[Cluster]) -> list[str]:
         """What a sample's cluster may read: id, name, and nothing where there is only one.
@@ -248,6 +258,10 @@ class Settler:
             row = settles.roll_day(self.store, cluster=cluster, day=day, settle_id=self._last_id)
             if row is not None:
                 settles.make_current(self.store, row)
+
+
+def _grid(block: Sequence[datetime]) -> Grid:
+    return Grid(millis(block[0]), 60 * len(block))
 
 
 def _neighbours(hours: Sequence[datetime]) -> Iterator[list[datetime]]:
