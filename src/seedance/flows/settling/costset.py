@@ -22,8 +22,8 @@ from seedance.store import settles
 from seedance.store.native import ArrayColumn, DecimalColumn
 from seedance.store.store import Store
 
-_BATCH_ROWS = 50_000
-"""Rows written at once: their minutes take 40 MB."""
+_BATCH_ROWS = 25_000
+"""Rows written at once: their minutes take 20 MB."""
 
 
 @dataclass(slots=True)
