@@ -133,6 +133,25 @@ def test_samples_that_a_sender_kept_back_correct_the_end(store: Store) -> None:
     assert again.correct(now=at(7)) == 0
 
 
+def test_the_next_process_goes_on_correcting_what_this_one_estimated(store: Store) -> None:
+    first = opened(store, 1)
+    first.record([added(pod(), 1.1), added(pod("other"), 1.1)], now=at(1.1))
+    first.saw("Pod", at(2), current=True)
+    first.remember(now=at(2))
+    second = opened(store, 5)
+    second.record([added(pod("other", uid="u-heir", created=3), 5)], now=at(5))
+    second.absent("Pod", {"u-heir"}, now=at(5))
+    second.write(now=at(5))
+    third = opened(store, 5.1)
+    sample(store, [2.5, 3.5])
+    sample(store, [2.5, 3.6], name="other", sid=2)
+    assert third.correct(now=at(5.2)) == 2
+    third.write(now=at(5.2))
+    assert history(store)[0].valid_to == at(3.5)
+    dead, heir = history(store, "other")
+    assert (dead.valid_to, dead.ended, heir.valid_to) == (at(2.5), "estimated", None)
+
+
 def test_the_samples_of_an_heir_of_the_name_are_not_the_deads(store: Store) -> None:
     first = opened(store, 1)
     first.record([added(pod(), 1.1)], now=at(1.1))

@@ -79,6 +79,21 @@ def lives_in(
     return _versions(store, "lives_in", params)
 
 
+def estimated_since(
+    store: Store, *, cluster: str, kinds: Sequence[str], since: datetime
+) -> list[tuple[ObjectVersion, datetime | None]]:
+    """Versions whose end was estimated and written after `since`.
+
+    Each with the creation of the next object of that name, None where there is none.
+    """
+    params = {"cluster": cluster, "kinds": list(kinds), "since": since}
+    columns = store.engine.columns(statement("estimated_since"), params)
+    if not columns:
+        return []
+    heirs = [_instant(ms) if ms else None for ms in columns["heir"].tolist()]
+    return list(zip(_from_columns(columns), heirs, strict=True))
+
+
 def objects_at(
     store: Store,
     *,

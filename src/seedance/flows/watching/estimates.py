@@ -3,8 +3,8 @@
 The flow: an object that is gone ended between the last sight of it and now. The best guess is the
 newest of the last sight, the last instant that the object itself told, and for a pod its last
 sample, up to the creation of another pod that took its name. Senders keep samples back while they
-cannot deliver, so a guess is looked at again after 1, 2, 4 … minutes, for an hour. A node cannot
-have ended before the pods that ran on it.
+cannot deliver, so a guess is looked at again after 1, 2, 4 … minutes, for an hour, also by the
+process that follows this one. A node cannot have ended before the pods that ran on it.
 
 Not thread-safe; part of an `Inventory`.
 """
@@ -73,6 +73,13 @@ class Estimates:
                 at = max(told, min(sight or told, limit), samples.get(names[uid], told))
                 version = self._ledger.end(uid, End(at, "estimated"))
                 self._keep(_Guess(version, limit, noticed, noticed + _FIRST_CORRECTION))
+
+    def resume(
+        self, ended: Iterable[tuple[ObjectVersion, datetime | None]], *, now: datetime
+    ) -> None:
+        """Go on with ends that an earlier process guessed, each with the heir of its name."""
+        for version, heir in ended:
+            self._keep(_Guess(version, heir or now, now, now + _FIRST_CORRECTION))
 
     def correct(self, *, now: datetime) -> int:
         """Move the ends that are due to samples that arrived since; returns how many moved."""

@@ -18,10 +18,11 @@ import structlog
 from seedance.facts.errors import IntakeError, SeedanceError, account_of
 from seedance.facts.inventory import Cluster, ClusterId, ObjectVersion, Uid
 from seedance.facts.window import HOUR, floor_hour
-from seedance.flows.watching.estimates import Estimates, Name
+from seedance.flows.watching.estimates import CORRECTED_FOR, Estimates, Name
 from seedance.flows.watching.ledger import Event, Ledger
 from seedance.store.objects import (
     clusters,
+    estimated_since,
     last_sight,
     open_versions,
     put_cluster,
@@ -62,6 +63,10 @@ class Inventory:
         self._remembered = self._seen_before
         self._ledger = Ledger(cluster.id, open_versions(store, cluster.id))
         self._estimates = Estimates(self._ledger, self._last_samples)
+        guessed = estimated_since(
+            store, cluster=cluster.id, kinds=("Node", "Pod"), since=now - CORRECTED_FOR
+        )
+        self._estimates.resume(guessed, now=now)
         if self._seen_before is None:
             put_cluster(store, cluster, now=now)
 

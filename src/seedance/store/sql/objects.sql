@@ -24,6 +24,22 @@ WHERE cluster = {cluster:String}
         AND valid_from < {end:DateTime64(3, 'UTC')} AND valid_to > {start:DateTime64(3, 'UTC')})
 ORDER BY kind, uid, valid_from
 
+-- Ends that were estimated lately (`since` is when that was written), each with the creation of the
+-- next object of that name, or 1970 where there is none.
+-- name: estimated_since
+SELECT lost.cluster AS cluster, lost.kind AS kind, lost.uid AS uid, lost.namespace AS namespace,
+       lost.name AS name, lost.valid_from AS valid_from, lost.valid_to AS valid_to,
+       lost.ended AS ended, lost.doc AS doc,
+       minIf(next.valid_from, next.uid != lost.uid AND next.valid_from >= lost.valid_to) AS heir
+FROM (SELECT * FROM objects FINAL
+      WHERE cluster = {cluster:String} AND has({kinds:Array(String)}, kind)
+        AND ended = 'estimated' AND at >= {since:DateTime64(3, 'UTC')}) AS lost
+INNER JOIN (SELECT kind, namespace, name, uid, valid_from FROM objects FINAL
+            WHERE cluster = {cluster:String} AND has({kinds:Array(String)}, kind)) AS next
+ON lost.kind = next.kind AND lost.namespace = next.namespace AND lost.name = next.name
+GROUP BY cluster, kind, uid, namespace, name, valid_from, valid_to, ended, doc
+ORDER BY kind, uid, valid_from
+
 -- Sort keys are text, so that one statement serves every order; `down` turns it round.
 -- name: objects_at
 WITH multiIf({sort:String} = 'namespace', namespace,
