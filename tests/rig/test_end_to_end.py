@@ -211,5 +211,10 @@ def test_a_deletion_that_nobody_saw_is_marked_and_within_one_scrape(run: Run) ->
 def test_the_first_cluster_is_read_by_remote_write_and_the_second_from_its_kubelets(
     run: Run,
 ) -> None:
-    scrapes = run.product.get("/api/v1/status")["scrapes"]
-    assert scrapes, "the status does not say where use comes from"
+    states = {
+        state["cluster_name"]: state for state in run.product.get("/api/v1/status")["scrapes"]
+    }
+    assert states["east"]["covered"] == 30
+    assert states["east"]["nodes"] == []
+    assert [node["error"] for node in states["west"]["nodes"]] == ["", "", ""]
+    assert all(node["samples"] for node in states["west"]["nodes"])
