@@ -89,6 +89,8 @@ def test_controllers_have_their_kind(client: httpx2.Client) -> None:
     assert {"deployment:api", "job:train", "statefulset:web"} <= set(one)
     (jobs,) = sets(client, aggregate="job")
     assert set(jobs) >= {"train", "batch", "__unallocated__"}
+    (both,) = sets(client, aggregate="controllerKind,controller")
+    assert both == one
 
 
 @pytest.mark.parametrize(

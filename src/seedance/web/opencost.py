@@ -33,6 +33,7 @@ EVERYTHING = ("cluster", "node", "namespace", "pod", "container")
 _GIB = 2**30
 _AGGREGATES = {
     "controller": ("workloadKind", "workload"),
+    "controllerkind": ("workloadKind",),
     "department": ("domain",),
     "owner": ("label:owner",),
     "product": ("label:app",),
