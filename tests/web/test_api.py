@@ -141,6 +141,17 @@ def test_a_bound_token_sees_its_cluster_only(served: Served, client: httpx2.Clie
     assert Decimal(answer["total"]["cost"]) == cost_of(11, 12, 13, 14)
 
 
+def test_a_bound_token_hears_of_its_cluster_only(served: Served, client: httpx2.Client) -> None:
+    status = client.get("/api/v1/status", headers=served.headers("bound")).json()
+    assert {each["name"] for each in status["clusters"]} == {"lab"}
+    assert {each["clusterName"] for each in status["settles"]} == {"lab"}
+    assert not [each for each in status["health"] if each["name"] == "sums prod"]
+    for role, clusters in (("bound", {"lab"}), ("view", {"lab", "prod"})):
+        text = client.get("/metrics", headers=served.headers(role)).text
+        assert set(re.findall(r'cluster="([^"]*)"', text)) == clusters
+        assert "seedance_ready " in text
+
+
 def test_explain_knows_reasons(client: httpx2.Client) -> None:
     answer = client.get("/api/v1/explain/no-owner-key").json()
     assert answer["sentence"]

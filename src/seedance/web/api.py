@@ -177,8 +177,14 @@ def _server_routes(routes: APIRouter, context: AppContext) -> None:
     @routes.get(
         "/status", tags=["server"], response_model=StatusAnswer, summary="How the server is"
     )
-    def get_status() -> Any:
-        found = status(context.store, context.parts, now=context.now(), version=context.version)
+    def get_status(request: Request) -> Any:
+        found = status(
+            context.store,
+            context.parts,
+            now=context.now(),
+            version=context.version,
+            only_cluster=caller_of(request).cluster,
+        )
         return Response(found.model_dump_json(by_alias=True), media_type="application/json")
 
     @routes.get("/explain/{topic}", tags=["server"], summary="What a word means")

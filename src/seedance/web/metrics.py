@@ -21,7 +21,7 @@ from seedance.facts.costquery import CostQuery
 from seedance.facts.errors import NoDataError
 from seedance.facts.window import parse_instant
 from seedance.flows.reporting.report import costs
-from seedance.flows.reporting.status import health, settles, told
+from seedance.flows.reporting.status import health, settles, told, words_of
 from seedance.web.context import AppContext
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -101,11 +101,39 @@ METRICS: tuple[Name, ...] = (
 )
 
 
-def exporter(context: AppContext) -> Callable[[], bytes]:
-    """A function that makes the exposition text of this server, anew at each call."""
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(context))
-    return lambda: generate_latest(registry)
+def exporter(context: AppContext) -> Callable[[str], bytes]:
+    """A function that makes the exposition text of this server, anew at each call.
+
+    Its argument is the cluster that the reader is bound to, or "": a bound reader sees no sample
+    that bears the name of another cluster.
+    """
+    everything = _Collector(context)
+
+    def text(only_cluster: str) -> bytes:
+        registry = CollectorRegistry(auto_describe=False)
+        words = words_of(context.store, only_cluster)
+        registry.register(_Bound(everything, words) if only_cluster else everything)
+        return generate_latest(registry)
+
+    return text
+
+
+class _Bound(Collector):
+    """What a reader who is bound to a cluster may see of all samples."""
+
+    def __init__(self, everything: Collector, words: frozenset[str]) -> None:
+        self._everything = everything
+        self._words = words
+
+    def collect(self) -> Iterable[Metric]:
+        """All families, without the samples of other clusters."""
+        for family in self._everything.collect():
+            family.samples = [
+                sample
+                for sample in family.samples
+                if sample.labels.get("cluster") in {None, *self._words}
+            ]
+            yield family
 
 
 class _Collector(Collector):

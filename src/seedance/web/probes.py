@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from seedance.flows.reporting.answers import Health
@@ -36,7 +36,8 @@ def router(context: AppContext) -> APIRouter:
         return Readiness(ready=not reasons, reasons=reasons, parts=parts)
 
     @routes.get("/metrics", response_class=Response, summary="Prometheus exposition text")
-    def scrape() -> Response:
-        return Response(exporter(), media_type=metrics.CONTENT_TYPE)
+    def scrape(request: Request) -> Response:
+        text = exporter(request.state.caller.cluster)
+        return Response(text, media_type=metrics.CONTENT_TYPE)
 
     return routes

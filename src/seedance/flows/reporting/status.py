@@ -14,6 +14,7 @@ from typing import Any
 
 from seedance.facts.window import HOUR
 from seedance.flows.reporting.answers import Health, SettleOf, StatusAnswer, Stranger, TableSize
+from seedance.flows.reporting.report import only_of
 from seedance.flows.settling.gather import METRICS
 from seedance.store.lists import cluster_words, newest_settles, series_by_door, words_heard
 from seedance.store.objects import clusters
@@ -74,9 +75,30 @@ def health(parts: Parts) -> list[Health]:
     return found
 
 
-def status(store: Store, parts: Parts, *, now: datetime, version: str) -> StatusAnswer:
-    """Everything that the status page shows."""
-    settled = settles(store, now=now)
+def words_of(store: Store, bound: str) -> frozenset[str]:
+    """Id and name of the cluster that a reader is bound to; either of them binds."""
+    names = cluster_names(store)
+    ids = only_of(bound, names)
+    return frozenset((*ids, *(names[cluster] for cluster in ids if cluster in names)))
+
+
+def status(
+    store: Store, parts: Parts, *, now: datetime, version: str, only_cluster: str = ""
+) -> StatusAnswer:
+    """Everything that the status page shows.
+
+    A reader bound to `only_cluster` hears of the others no more than `/readyz` tells everybody.
+    """
+    words = words_of(store, only_cluster)
+
+    def seen(*cluster: object) -> bool:
+        return not only_cluster or not words.isdisjoint(cluster)
+
+    def of(tellings: Sequence[Telling]) -> list[dict[str, Any]]:
+        accounts = [told(tell()) for tell in tellings]
+        return [each for each in accounts if seen(each.get("cluster"), each.get("cluster_name"))]
+
+    settled = [row for row in settles(store, now=now) if seen(row.cluster, row.cluster_name)]
     checks = [*health(parts), *_invariants(settled)]
     sizes = store.size()
     return StatusAnswer(
@@ -86,13 +108,15 @@ def status(store: Store, parts: Parts, *, now: datetime, version: str) -> Status
         ready=all(check.healthy for check in health(parts)),
         health=checks,
         clusters=[
-            {"id": c.id, "name": c.name, "firstSeen": _plain(c.first_seen)} for c in clusters(store)
+            {"id": c.id, "name": c.name, "firstSeen": _plain(c.first_seen)}
+            for c in clusters(store)
+            if seen(c.id, c.name)
         ],
         recorder=told(parts.recorder()),
-        watches=[told(tell()) for tell in parts.watches],
-        scrapes=[told(tell()) for tell in parts.scrapes],
+        watches=of(parts.watches),
+        scrapes=of(parts.scrapes),
         sources=series_by_door(store),
-        strangers=strangers(store, now=now),
+        strangers=[] if only_cluster else strangers(store, now=now),
         settles=settled,
         store=[TableSize(name=n, rows=s.rows, bytes=s.bytes) for n, s in sorted(sizes.items())],
         manifests=told(parts.manifests()),

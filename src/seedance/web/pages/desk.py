@@ -111,4 +111,10 @@ class ServerDesk:
     def status(self) -> StatusAnswer:
         """See `Desk.status`."""
         context = self.context
-        return status.status(context.store, context.parts, now=self._now, version=context.version)
+        return status.status(
+            context.store,
+            context.parts,
+            now=self._now,
+            version=context.version,
+            only_cluster=self.only_cluster,
+        )
