@@ -64,7 +64,12 @@ def stub() -> Iterator[Stub]:
             canned.asked.append(asked)
             found = canned.answers.get(parts.path, (404, b"nothing here", "text/plain"))
             if callable(found):
-                found = (200, json.dumps(found(asked)).encode(), "application/json")
+                made = found(asked)
+                found = (
+                    (200, made.encode(), "text/csv")
+                    if isinstance(made, str)
+                    else (200, json.dumps(made).encode(), "application/json")
+                )
             status, body, media = found
             self.send_response(status)
             self.send_header("content-type", media)

@@ -167,12 +167,40 @@ def test_all_rows_are_read_page_by_page(
     assert found["page"] == {"limit": 5, "offset": 0, "total": 5, "rest": None}
 
 
+@pytest.mark.parametrize("output", ["json", "csv"])
+def test_a_step_asks_for_as_many_keys_as_fit_into_one_answer(
+    asking: Run, stub: Stub, monkeypatch: pytest.MonkeyPatch, output: str
+) -> None:
+    monkeypatch.setattr("seedance.cli.pages.MAX_ROWS", 6)
+
+    def page(asked: Asked) -> object:
+        params = dict(asked.params)
+        at, keys = int(params.get("offset", 0)), int(params["limit"])
+        assert keys * 3 <= 6
+        names = [f"ns-{number}" for number in range(5) for _ in range(3)][at * 3 : (at + keys) * 3]
+        if params.get("format") == "csv":
+            return "\r\n".join(["namespace", *names, ""])
+        paged = {"limit": keys, "offset": at, "total": 5, "rest": str(15 - len(names))}
+        answer = json.loads(costs(*(row({"namespace": name}, "1") for name in names), page=paged))
+        answer["total"]["cost"] = "15"
+        return {**answer, "steps": [{}, {}, {}]}
+
+    stub.give_each(PATH, page)
+    out = asking("cost", "--step", "day", "--limit", "0", "-o", output).out
+    if output == "csv":
+        assert out.split() == ["namespace", *(f"ns-{n}" for n in range(5) for _ in range(3))]
+        return
+    found = json.loads(out)
+    assert len(found["items"]) == 15
+    assert found["page"] == {"limit": 5, "offset": 0, "total": 5, "rest": "0"}
+
+
 def test_csv_is_the_servers_under_one_header(
     asking: Run, stub: Stub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stub.give(PATH, 'namespace,cost\r\nml,1\r\n"a\nb",2\r\n', media="text/csv")
     assert asking("cost", "-o", "csv").out == 'namespace,cost\r\nml,1\r\n"a\nb",2\r\n'
-    monkeypatch.setattr("seedance.cli.cost.PAGE_ROWS", 2)
+    monkeypatch.setattr("seedance.cli.pages.PAGE_ROWS", 2)
     pages = iter(["h\r\na\r\nb\r\n", "h\r\nc\r\n"])
     monkeypatch.setattr(
         "seedance.cli.client.Client.get",

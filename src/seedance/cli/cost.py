@@ -17,7 +17,7 @@ from seedance.cli.client import Client, Params
 from seedance.cli.costtable import cost_table, notes_of
 from seedance.cli.options import Output
 from seedance.cli.output import is_document, show_document, show_table, show_text
-from seedance.cli.pages import PAGE_ROWS, collect
+from seedance.cli.pages import collect, room
 from seedance.cli.selectors import filters_of
 from seedance.cli.session import Session, connected, zone_of
 from seedance.cli.terminal import say
@@ -103,16 +103,16 @@ def _csv(client: Client, params: Params, *, limit: int, offset: int) -> str:
     """The server's own CSV, page after page under one header."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    done = 0
+    done, most = 0, room(client, PATH, params, limit=limit)
     while not limit or done < limit:
-        rows = min(limit - done, PAGE_ROWS) if limit else PAGE_ROWS
+        rows = min(limit - done, most) if limit else most
         asked = {**params, "format": "csv", "limit": rows, "offset": offset + done}
         text = client.get(PATH, asked, accept="text/csv").body.decode("utf-8")
         records = list(csv.reader(io.StringIO(text)))
         if not done and len(records) <= rows:
             return text
         writer.writerows(records[1 if done else 0 :])
-        done += len(records) - 1
+        done += rows  # with a step these are keys, each of one record or more
         if len(records) <= rows:
             break
     return out.getvalue()

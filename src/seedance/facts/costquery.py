@@ -49,6 +49,8 @@ STEPS = ("none", "hour", "day", "week", "month")
 
 MAX_LIMIT = 10_000
 """The most rows of one page."""
+MAX_ROWS = 200_000
+"""The most rows of one answer: keys times steps."""
 
 MAX_DIMENSIONS = 6
 """The most dimensions of one question."""

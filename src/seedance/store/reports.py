@@ -22,10 +22,7 @@ from seedance.store.reportsums import keep_sums
 from seedance.store.statements import statement
 from seedance.store.store import Store
 
-__all__ = ["MAX_ROWS", "Ask", "Part", "Sums", "sum_costs"]
-
-MAX_ROWS = 200_000
-"""The most (step, key, resource) rows of one page that are read into memory."""
+__all__ = ["Ask", "Part", "Sums", "sum_costs"]
 
 
 Part = dict[str, Any]

@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 from seedance.facts.costquery import (
     MAX_LIMIT,
+    MAX_ROWS,
     SORTS,
     STEPS,
     CostQuery,
@@ -27,7 +28,7 @@ from seedance.facts.window import MINUTE, Window, format_instant
 from seedance.facts.windowwords import midnight, parse_window, parse_zone
 from seedance.flows.reporting.answers import CostAnswer
 from seedance.flows.reporting.dress import dress
-from seedance.store.reports import MAX_ROWS, Ask, cluster_names, extent, prices_of, sum_costs
+from seedance.store.reports import Ask, cluster_names, extent, prices_of, sum_costs
 from seedance.store.store import Store
 
 __all__ = ["MAX_ROWS", "CostAnswer", "CostQuery", "costs", "only_of", "steps_of"]
