@@ -4,6 +4,7 @@ import httpx2
 import pytest
 
 from seed import NOW, RATES, cost_of
+from seedance.web import opencost
 
 WINDOW = "2026-11-28T00:00:00Z,2026-11-30T00:00:00Z"
 
@@ -144,3 +145,11 @@ def test_what_is_not_understood_is_refused(client: httpx2.Client) -> None:
         answer = client.get("/allocation", params=params)
         assert answer.status_code in {400, 422}
         assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_two_allocations_of_one_joined_name_are_both_there() -> None:
+    one_set: dict[str, dict[str, Any]] = {}
+    for cost in (1.0, 2.0, 4.0):
+        opencost.put(one_set, {"name": "a/b/c", "totalCost": cost})
+    assert list(one_set) == ["a/b/c", "a/b/c (2)", "a/b/c (3)"]
+    assert total(one_set) == 7.0

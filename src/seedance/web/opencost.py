@@ -165,13 +165,24 @@ def answer_of(context: AppContext, query: CostQuery, asked: Asked) -> Allocation
     for item in found.items:
         if query.idle == "share" and item.cost == 0 and IDLE in item.keys.values():
             continue  # what was shared is gone: OpenCost shows no empty idle row
-        one = allocation(item, found, joined=joined)
-        sets[item.start or found.window.start][one["name"]] = one
+        put(sets[item.start or found.window.start], allocation(item, found, joined=joined))
     cut = found.page.total - found.page.offset - len({tuple(i.keys.values()) for i in found.items})
     notes = list(found.notes)
     if cut > 0 and not asked.limit:
         notes.append(f"{cut} more names are not shown; ask for them with offset and limit.")
     return AllocationAnswer(data=[sets[start] for start in starts], warning=" ".join(notes))
+
+
+def put(one_set: dict[str, dict[str, Any]], one: dict[str, Any]) -> None:
+    """Adds an allocation under its name; values with slashes may join to the same name twice.
+
+    The second one then is `name (2)`: no money is lost, and `properties` tells the two apart.
+    """
+    name, again = one["name"], 2
+    while one["name"] in one_set:
+        one["name"] = f"{name} ({again})"
+        again += 1
+    one_set[one["name"]] = one
 
 
 def allocation(item: CostItem, answer: CostAnswer, *, joined: bool) -> dict[str, Any]:
