@@ -141,7 +141,13 @@ def test_no_data_is_an_empty_set_with_a_warning(client: httpx2.Client) -> None:
 
 
 def test_what_is_not_understood_is_refused(client: httpx2.Client) -> None:
-    for params in ({}, {"window": "x"}, {"window": "7d", "aggregate": "service"}):
+    for params in (
+        {},
+        {"window": "x"},
+        {"window": "7d", "aggregate": "service"},
+        {"window": "7d", "shareIdle": "evenly"},
+        {"window": "7d", "accumulate": "sometimes"},
+    ):
         answer = client.get("/allocation", params=params)
         assert answer.status_code in {400, 422}
         assert answer.headers["content-type"] == "application/problem+json"

@@ -185,6 +185,10 @@ def _kind(hint: Any) -> str:
     return "list" if typing.get_origin(hint) is tuple else getattr(hint, "__name__", str(hint))
 
 
+_KINDS = {"float": "number", "int": "whole number", "bool": "true or false", "str": "text"}
+"""How people call the types of settings."""
+
+
 def _typed(entry: Described, hint: Any, raw: Any, origin: str) -> Any:
     try:
         return _converted(hint, raw)
@@ -192,7 +196,7 @@ def _typed(entry: Described, hint: Any, raw: Any, origin: str) -> Any:
         shown = HIDDEN if entry.secret else repr(raw)
         unit = f" of {entry.unit}" if entry.unit else ""
         raise SettingsError(
-            f"{entry.name} = {shown} ({origin}) is no {entry.kind}{unit}",
+            f"{entry.name} = {shown} ({origin}) is no {_KINDS.get(entry.kind, entry.kind)}{unit}",
             hint=f"the default is {entry.default or 'empty'}",
         ) from None
 

@@ -59,6 +59,8 @@ _OLD_FILTERS = {
     "filterAnnotations": "annotation",
 }
 _STEPS = {"hour": "hour", "day": "day", "week": "week", "month": "month"}
+_SHARED = ("true", "weighted")
+_SHARES = ("false", *_SHARED)
 _SECONDS = re.compile(r"^\d{9,11},\d{9,11}$")
 
 
@@ -135,10 +137,16 @@ def query_of(asked: Asked) -> CostQuery:
     """The question in our words.
 
     Raises:
-        UsageError: an aggregate that we do not have.
+        UsageError: an aggregate, a way of sharing or an accumulation that we do not have.
     """
+    for name, word, known in (
+        ("shareIdle", asked.share_idle, _SHARES),
+        ("accumulate", asked.accumulate, ("true", "false", *_STEPS)),
+    ):
+        if word not in known:
+            raise UsageError(f"{name}={word} is not known", hint=f"one of {', '.join(known)}")
     idle = "rows" if asked.include_idle else "hide"
-    if asked.share_idle in {"true", "weighted"}:
+    if asked.share_idle in _SHARED:
         idle = "share"
     step = _STEPS.get(asked.accumulate) or asked.step or "none"
     return CostQuery(
