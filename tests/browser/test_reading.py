@@ -53,7 +53,10 @@ def test_widths_between_phone_and_wall_do_not_overflow(open_page: Open, path: st
     page = open_page().go(path)
     for width in (320, 600, 859, 1100, 2560, 3840):
         page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, width
+        # The chart follows the window a moment later.
+        page.wait_for_function(
+            "width => document.documentElement.scrollWidth <= width", arg=width, timeout=5000
+        )
 
 
 @pytest.mark.parametrize("menu", [0, 1, 2])
