@@ -27,7 +27,7 @@ from seedance.flows.reporting.report import costs
 from seedance.manifests.load import load_manifests
 from seedance.store import objects, settles
 from seedance.store.store import Store
-from settle_stage import BOOK, GIB, T0, Stage
+from settle_stage import BOOK, GIB, RULES, T0, Stage
 
 
 @pytest.fixture
@@ -318,3 +318,18 @@ def test_a_range_of_hours_gives_what_each_hour_gives_alone(stage: Stage) -> None
         for key in ("cost", "unused_cost"):
             assert float(one.pop(key)) == pytest.approx(float(other.pop(key)), rel=1e-5, abs=1e-7)
         assert one == other
+
+
+def test_rules_own_the_hours_from_their_beginning_and_none_before(
+    store: Store, tmp_path: Path
+) -> None:
+    stage = Stage(store, tmp_path)
+    begins = RULES.replace("spec:\n", "spec:\n  validFrom: 2026-11-20T12:00:00Z\n")
+    (tmp_path / "rules.yaml").write_text(begins)
+    stage.settler.manifests = load_manifests([tmp_path])
+    prod = stage.cluster()
+    stage.pod(prod, "web", labels={"owner": "p"})
+    stage.settler.settle(prod, [T0 + n * HOUR for n in range(4)], T0 + timedelta(hours=5))
+    teams = {row["hour"].hour: (row["team"], row["team_origin"]) for row in stage.rows(pod="web")}
+    owned = ("p", "pod:label owner")
+    assert teams == {10: ("", "no-rules"), 11: ("", "no-rules"), 12: owned, 13: owned}

@@ -22,7 +22,7 @@ from seedance.costs.identity import Entity, Kin
 from seedance.costs.ledger import Ledger
 from seedance.costs.lives import Life, lives, millis
 from seedance.costs.minutes import Grid
-from seedance.costs.ownership import rules_at
+from seedance.costs.ownership import rule_changes, rules_at
 from seedance.costs.rows import UInt64Array
 from seedance.facts.costs import Kind, Reason
 from seedance.facts.inventory import Cluster, Node, ObjectVersion, Pod, Workload
@@ -51,6 +51,7 @@ class Book:
     _loose: list[int] = field(default_factory=list)
     _own: dict[int, list[int]] = field(default_factory=dict)
     _fresh: list[Entity] = field(default_factory=list)
+    _rules_change: bool = False
 
     @classmethod
     def of(
@@ -81,6 +82,8 @@ class Book:
             for _ in range(unseen)
         ]
         book = cls(cluster, manifests, made, Kin.of(cluster.id, others), start, end)
+        changes = [millis(at) for at in rule_changes(manifests.rules)]
+        book._rules_change = any(start < at < end for at in changes)
         book._epochs = epochs_of
         book._by_place = [[] for _ in made.places]
         for number, member in enumerate(made.members):
@@ -173,7 +176,7 @@ class Book:
     def _steady(self, at: int) -> bool:
         """Do pod, owners, namespace and node stand still over the whole range of hours?"""
         place = self.ledger.places[at]
-        if len(self.manifests.rules) > 1 or not place.life.steady(self.start, self.end):
+        if self._rules_change or not place.life.steady(self.start, self.end):
             return False
         around: list[Life[Workload] | Life[Node] | None] = [
             self.ledger.nodes[place.node],

@@ -47,9 +47,3 @@ class SampleColumns:
 
     def __len__(self) -> int:
         return len(self.sid)
-
-
-def is_stale(values: FloatArray) -> npt.NDArray[np.bool_]:
-    """Where the values are stale markers, by their bits."""
-    stale: npt.NDArray[np.bool_] = values.view(np.uint64) == STALE_BITS
-    return stale
